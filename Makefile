@@ -1,0 +1,55 @@
+# make demo — install and run the main job: a table and an HTML page in demo/
+# make test — install everything the tests need and run the whole suite
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+# One BLAS thread per process: two contended threads are slower, and change bits.
+export OPENBLAS_NUM_THREADS := 1
+export OMP_NUM_THREADS := 1
+export MKL_NUM_THREADS := 1
+
+.PHONY: help setup demo test lint format docs bench clean
+
+help:
+	@echo "make demo    install, run the demonstration, write demo/index.html"
+	@echo "make test    install, run the whole test suite"
+	@echo "make lint    ruff, mypy --strict, import-linter"
+	@echo "make format  let ruff rewrite the sources"
+	@echo "make bench   measure and print every ratio in benchmarks/"
+	@echo "make docs    build the documentation into site/"
+
+setup: $(STAMP)
+
+$(STAMP): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "cmerl needs Python >= 3.11; run make PYTHON=/path/to/python3.11 ..."; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet --editable ".[test,lint,docs]"
+	@touch $(STAMP)
+
+demo: setup
+	$(BIN)/python -m cmerl.demo
+
+test: setup
+	$(BIN)/python -m pytest
+
+lint: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: setup
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: setup
+	@for b in benchmarks/bench_*.py; do echo "== $$b"; $(BIN)/python $$b || exit 1; done
+
+docs: setup
+	$(BIN)/mkdocs build --strict --quiet
+	@echo "documentation in site/index.html"
+
+clean:
+	rm -rf $(VENV) site demo .pytest_cache .mypy_cache .ruff_cache .hypothesis

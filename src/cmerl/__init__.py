@@ -1,0 +1,33 @@
+"""Reinforcement learning with conditional mean embeddings, for when every episode costs something."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from cmerl.envs.registration import register as _register
+
+if TYPE_CHECKING:
+    from cmerl.agents import CMERL
+    from cmerl.embedding import ConditionalMeanEmbedding
+
+__version__ = "0.1.0"
+__all__ = ["CMERL", "ConditionalMeanEmbedding", "__version__"]
+
+_register()
+
+_HOMES = {"CMERL": "cmerl.agents", "ConditionalMeanEmbedding": "cmerl.embedding"}
+_MODULES = ("agents", "confidence", "embedding", "envs", "errors", "kernels", "oracles", "planning", "theory")
+
+
+def __getattr__(name: str) -> Any:
+    """Import on first use: ``import cmerl`` itself stays quick."""
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
+    if name in _MODULES:
+        return import_module(f"cmerl.{name}")
+    raise AttributeError(f"module 'cmerl' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, *_MODULES])

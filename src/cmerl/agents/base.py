@@ -1,0 +1,212 @@
+"""What all agents share: the episode loop, seeding, history, exact regret, and the user's habits."""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol, Self
+
+import gymnasium
+import numpy as np
+from numpy.typing import NDArray
+
+from cmerl import oracles
+from cmerl.errors import CmerlError, InputError
+
+FloatArray = NDArray[np.float64]
+
+
+class Policy(Protocol):
+    """A rule for acting: ``policy(obs, step)`` gives an action of the environment."""
+
+    def __call__(self, obs: Any, step: int) -> Any:
+        """The action for an observation at ``step`` (from 0)."""
+        ...
+
+
+@dataclass(frozen=True)
+class EpisodeRecord:
+    """One finished episode.
+
+    Attributes:
+        episode: its number, from 0.
+        ret: undiscounted return in the environment's units.
+        length: steps taken.
+        regret: V* − V^π at the first state ("policy"), or the sum of gaps if it was replanned inside ("gaps");
+            None where no model is known.
+        regret_kind: "policy", "gaps" or None.
+        seconds: time that the agent and the environment took, without the oracle.
+    """
+
+    episode: int
+    ret: float
+    length: int
+    regret: float | None
+    regret_kind: str | None
+    seconds: float
+
+
+@dataclass
+class Trajectory:
+    """An episode in the making: observations, indices of actions, rewards."""
+
+    observations: list[Any]
+    actions: list[Any]
+    rewards: list[float]
+
+
+Callback = Callable[["Agent", EpisodeRecord], bool | None]
+"""Called after every episode; returning False ends ``learn``."""
+
+
+class Agent(ABC):
+    """Base of all agents.
+
+    Args:
+        env: a Gymnasium environment.
+        horizon: steps per episode; defaults to the environment's own.
+        seed: root of all randomness: equal seeds give equal runs, bit for bit.
+    """
+
+    name: ClassVar[str]
+
+    def __init__(self, env: gymnasium.Env[Any, Any], *, horizon: int | None = None, seed: int = 0) -> None:
+        self._set_env(env, horizon)
+        self.seed = check_seed(seed)
+        self.history: list[EpisodeRecord] = []
+
+    def _set_env(self, env: gymnasium.Env[Any, Any], horizon: int | None) -> None:
+        self.env: gymnasium.Env[Any, Any] | None = env
+        self.horizon = find_horizon(env, horizon)
+        self._model = oracles.finite_model(env)
+        self._solution = None if self._model is None else oracles.solve(self._model, self.horizon)
+
+    # --- for users ---
+
+    def learn(self, episodes: int, progress_bar: bool = False, callback: Callback | None = None) -> Self:
+        """Play and learn for some episodes. ``learn(a)`` then ``learn(b)`` equals ``learn(a + b)``.
+
+        Args:
+            episodes: how many.
+            progress_bar: show a bar with the return, the best so far and the time left.
+            callback: called as callback(agent, record) after every episode; returning False ends learning.
+        """
+        if isinstance(episodes, bool) or not isinstance(episodes, int | np.integer) or episodes < 0:
+            raise InputError(f"episodes must be a whole number from 0 on, not {episodes!r}")
+        if self.env is None:
+            raise InputError("this agent has no environment to learn in: load it with CMERL.load(path, env=env)")
+        from cmerl.agents.progress import progress
+
+        with progress(int(episodes), self.name, enabled=progress_bar) as tick:
+            for _ in range(episodes):
+                record = self._play_episode(self.env)
+                self.history.append(record)
+                tick(record)
+                if callback is not None and callback(self, record) is False:
+                    break
+        return self
+
+    @abstractmethod
+    def policy(self, explore: bool = True) -> Policy:
+        """What the next episode would play; without exploration if ``explore`` is False."""
+
+    def predict(self, obs: Any, step: int = 0, explore: bool = True) -> Any:
+        """The action alone; nothing is drawn and nothing changes."""
+        if not 0 <= step < self.horizon:
+            raise InputError(f"step must lie from 0 to {self.horizon - 1}, not {step!r}")
+        return self.policy(explore)(obs, step)
+
+    # --- for subclasses ---
+
+    def _after_step(self, step: int, obs: Any, action: Any, reward: float, next_obs: Any, done: bool) -> None:
+        """Look at one transition; raise a CmerlError if it cannot be used."""
+
+    def _replanned(self, step: int) -> Policy | None:
+        """A new policy for the steps from ``step`` on, or None to go on with the old one."""
+        return None
+
+    def _end_episode(self) -> None:
+        """Learn from what was seen since the last call; also called when an episode breaks off."""
+
+    def _rng(self, *key: int) -> np.random.Generator:
+        """A generator for one purpose: a leaf of this agent's tree of seeds."""
+        return np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=key))
+
+    def _play_episode(self, env: gymnasium.Env[Any, Any]) -> EpisodeRecord:
+        started = time.perf_counter()
+        episode = len(self.history)
+        policies = [self.policy()]
+        seen = Trajectory([], [], [])
+        step = 0
+        try:
+            obs, _ = env.reset(seed=int(self._rng(0, episode).integers(2**31)))
+            for step in range(self.horizon):
+                action = policies[-1](obs, step)
+                next_obs, raw_reward, terminated, truncated, _ = env.step(action)
+                reward = check_reward(raw_reward)
+                self._after_step(step, obs, action, reward, next_obs, bool(terminated))
+                seen.observations.append(obs)
+                seen.actions.append(action)
+                seen.rewards.append(reward)
+                if terminated or truncated:
+                    break
+                replanned = self._replanned(step + 1) if step + 1 < self.horizon else None
+                if replanned is not None:
+                    policies.append(replanned)
+                obs = next_obs
+        except CmerlError as error:
+            raise type(error)(f"episode {episode}, step {step}: {error}") from error
+        finally:
+            self._end_episode()
+        seconds = time.perf_counter() - started
+        regret, kind = self._regret(policies, seen)
+        return EpisodeRecord(episode, float(sum(seen.rewards)), len(seen.rewards), regret, kind, seconds)
+
+    def _regret(self, policies: list[Policy], seen: Trajectory) -> tuple[float | None, str | None]:
+        if self._model is None or self._solution is None:
+            return None, None
+        if len(policies) > 1:
+            states = [self._model.index(obs) for obs in seen.observations]
+            return oracles.gap_regret(self._solution, states, [int(a) for a in seen.actions]), "gaps"
+        played: Any = policies[0]
+        played = getattr(played, "probabilities", played)  # a random policy is evaluated as such
+        value = oracles.evaluate(self._model, played, self.horizon)
+        start = self._model.index(seen.observations[0])
+        return oracles.policy_regret(self._solution, value, start), "policy"
+
+
+def find_horizon(env: gymnasium.Env[Any, Any], horizon: int | None) -> int:
+    """The horizon: given, or the environment's ``max_episode_steps`` or ``horizon``."""
+    limit = getattr(env.spec, "max_episode_steps", None)
+    if horizon is None:
+        horizon = limit or getattr(env.unwrapped, "horizon", None)
+        if horizon is None:
+            raise InputError("this environment has no max_episode_steps: pass horizon=…, the steps per episode")
+    if isinstance(horizon, bool) or not isinstance(horizon, int | np.integer) or horizon < 1:
+        raise InputError(f"horizon must be a whole number of at least 1, not {horizon!r}")
+    if limit is not None and limit < horizon:
+        raise InputError(
+            f"the environment cuts episodes after {limit} steps, before the horizon of {horizon}: "
+            f"pass horizon={limit} or make the environment with max_episode_steps={horizon}"
+        )
+    return int(horizon)
+
+
+def check_seed(seed: int) -> int:
+    """A seed as a non-negative int."""
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
+        raise InputError(f"seed must be a whole number from 0 on, not {seed!r}")
+    return int(seed)
+
+
+def check_reward(reward: Any) -> float:
+    """A reward as a finite float."""
+    try:
+        value = float(reward)
+    except (TypeError, ValueError):
+        raise InputError(f"the reward {reward!r} is not a number") from None
+    if not np.isfinite(value):
+        raise InputError(f"the reward is {value}; it must be finite")
+    return value

@@ -1,0 +1,384 @@
+"""CME-RL: learn the embedding, plan optimistically, act greedily [CO22, Alg. 1]."""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+import gymnasium
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from cmerl.agents.base import Agent
+from cmerl.agents.spaces import ActionSet, StateSpace
+from cmerl.confidence import ConfidenceSet, FailureBudget, Greedy, Mode, Paper, Problem, Tight, as_mode
+from cmerl.embedding import ConditionalMeanEmbedding, ExactEmbedding
+from cmerl.errors import InputError, RewardRangeError
+from cmerl.kernels import RBF, Delta, Kernel, StateAction, as_kernel
+from cmerl.planning import Plan, Task, make_plan
+from cmerl.transitions import Points, Transitions
+
+FloatArray = NDArray[np.float64]
+Auto = Literal["auto"]
+RewardFunction = Callable[[Any, Any], float]
+
+log = logging.getLogger("cmerl")
+
+REPLAN_SURPRISE = 1.0  # nats of information gained since the last plan, after which a new one is worth its time
+
+
+@dataclass(frozen=True)
+class PlanPolicy:
+    """A plan that speaks the environment's language."""
+
+    plan: Plan
+    states: StateSpace
+    actions: ActionSet
+
+    def __call__(self, obs: Any, step: int) -> Any:
+        """The planned action for an observation at ``step``."""
+        return self.actions.values[self.plan.act(self.states.encode(obs), step)[0]]
+
+    def table(self, observations: NDArray[Any]) -> NDArray[np.intp]:
+        """Index of the planned action at every step and observation (H, S)."""
+        return self.plan.table(self.states.encode_many(observations))
+
+
+class CMERL(Agent):
+    """Reinforcement learning with conditional mean embeddings.
+
+    >>> import gymnasium, cmerl
+    >>> agent = cmerl.CMERL(gymnasium.make("cmerl/RiverSwim-v0"), seed=0).learn(100)
+    >>> float(agent.history[-1].regret) < 0.1
+    True
+
+    Args:
+        env: a Gymnasium environment with finitely many actions.
+        horizon: steps per episode; defaults to the environment's own.
+        seed: root of all randomness.
+        kernel: k_φ on state-actions, or "auto": delta kernels on Discrete observations, else an RBF of width 0.1
+            on observations scaled to [0, 1], and a delta kernel on actions.
+        value_kernel: k_ψ on states, or "auto" for the state part of ``kernel``.
+        lam: the ridge λ, or "auto": 0.1 in practical mode (λ pseudo-visits to heaven), 1 in provable modes.
+        bonus: "practical" (no proof, learns fastest), "paper", "tight", "split", "nonnegative", or a mode object
+            of ``cmerl.confidence``.
+        reward: "learned", or the reward function as a callable (observation, action) → reward.
+        backend: how the embedding is held; "exact", or "auto" to let cmerl choose.
+        delta: failure probability of everything that a provable mode claims, together.
+        reward_range: (lo, hi), or "auto": starts at (0, 1) and widens to what is seen.
+        max_return: a known maximal return of an episode, if there is one.
+        B_P: bound on ‖Θ_P‖_HS, or "auto" where one always holds (delta kernels); likewise ``B_V`` on ‖V‖_ψ
+            and ``B_R`` on ‖R‖_φ.
+        replan: plan anew inside an episode once enough was learned; "auto" does so except in provable modes.
+        time_homogeneous: False learns a transition law for each step of the episode.
+        actions: candidate actions, where the action space is not finite.
+        states: all observations (S, …), where states are finitely many but not Discrete.
+    """
+
+    name: ClassVar[str] = "cme-rl"
+
+    def __init__(
+        self,
+        env: gymnasium.Env[Any, Any],
+        *,
+        horizon: int | None = None,
+        seed: int = 0,
+        kernel: Any = "auto",
+        value_kernel: Any = "auto",
+        lam: float | Auto = "auto",
+        bonus: str | Mode = "practical",
+        reward: RewardFunction | Literal["learned"] = "learned",
+        backend: str = "auto",
+        delta: float = 0.1,
+        reward_range: tuple[float, float] | Auto = "auto",
+        max_return: float | None = None,
+        B_P: float | Auto = "auto",
+        B_V: float | Auto = "auto",
+        B_R: float | Auto = "auto",
+        replan: bool | Auto = "auto",
+        time_homogeneous: bool = True,
+        actions: Sequence[Any] | None = None,
+        states: ArrayLike | None = None,
+    ) -> None:
+        super().__init__(env, horizon=horizon, seed=seed)
+        self.states = StateSpace.of(env.observation_space)
+        self.actions = ActionSet.of(env.action_space, actions)
+        self._all_states = self.states.all_states
+        if states is not None:
+            self._all_states = self.states.encode_many(np.asarray(states))
+        self.mode = as_mode(bonus)
+        self.kernel = self._choose_kernel(kernel)
+        self.value_kernel = self._choose_value_kernel(value_kernel)
+        self.lam = (1.0 if self.mode.provable else 0.1) if lam == "auto" else lam
+        if backend not in ("auto", "exact"):
+            raise InputError(f"backend {backend!r} is unknown: use 'exact' or 'auto'")
+        if reward != "learned" and not callable(reward):
+            raise InputError(f"reward must be 'learned' or a callable (observation, action), not {reward!r}")
+        self.reward = reward
+        self.delta = delta
+        self._declared_range = reward_range != "auto"
+        self._range = (0.0, 1.0) if reward_range == "auto" else check_range(reward_range)
+        self._terminations = False
+        self.max_return = max_return
+        self._constants = {
+            name: None if value == "auto" else check_constant(name, value)
+            for name, value in (("B_P", B_P), ("B_V", B_V), ("B_R", B_R))
+        }
+        if replan is True and self.mode.provable:
+            raise InputError(f"bonus {self.mode.name!r} never replans inside an episode: drop replan=True")
+        self.replan = not self.mode.provable if replan == "auto" else bool(replan)
+        count = 1 if time_homogeneous else self.horizon
+        self._embeddings = [
+            ExactEmbedding(self.kernel, self.lam, self.actions.rows) for _ in range(count)
+        ]
+        self._pending: list[tuple[int, FloatArray, FloatArray, float, bool]] = []
+        self._batches: list[tuple[NDArray[np.intp], Transitions]] = []  # everything learned, update by update
+        self._plans: dict[tuple[bool, float], Plan] = {}  # of the next episode; emptied by every update
+        self._surprise = 0.0
+        self._replans = 0
+        self._rewards_at: dict[bytes, FloatArray] = {}
+        self.mode.check(self._problem())
+        if self.mode.provable and reward == "learned":
+            self._problem().constant("B_R", self.mode.name)
+        if self.mode.needs_norms and self._all_states is None:
+            log.warning(
+                "bonus %r: the state space is not finite, so norms of V are taken on the data alone; "
+                "they are lower bounds and the mode is heuristic here",
+                self.mode.name,
+            )
+
+    # --- for users ---
+
+    @property
+    def label(self) -> str:
+        """The bonus mode as it should be reported: Alg. 1 with a learned reward is "paper+reward"."""
+        extra = "+reward" if isinstance(self.mode, Paper) and self.reward == "learned" else ""
+        return self.mode.name + extra
+
+    @property
+    def embedding(self) -> ConditionalMeanEmbedding:
+        """The embedding (of the first step, if each step has its own), on encoded states and actions."""
+        return ConditionalMeanEmbedding.wrap(self._embeddings[0], self.value_kernel)
+
+    @property
+    def reward_range(self) -> tuple[float, float]:
+        """The smallest and largest reward per step; 0 is included once an episode has terminated."""
+        lo, hi = self._range
+        return (min(lo, 0.0), max(hi, 0.0)) if self._terminations else (lo, hi)
+
+    def policy(self, explore: bool = True) -> PlanPolicy:
+        """The plan that the next episode would play, as policy(obs, step)."""
+        return PlanPolicy(self._plan(explore), self.states, self.actions)
+
+    def q_values(self, obs: Any, step: int = 0) -> FloatArray:
+        """Optimistic Q (A,) in the environment's units."""
+        self._check_step(step)
+        return self._plan().q(self.states.encode(obs), step)[0]
+
+    def value_bounds(self, obs: Any, step: int = 0) -> tuple[float, float]:
+        """(lower, upper) bounds on V* that hold with probability 1 − delta, in provable modes."""
+        self._check_step(step)
+        if not self.mode.provable:
+            raise InputError(f"bonus {self.mode.name!r} proves nothing: use a provable mode for value bounds")
+        state = self.states.encode(obs)
+        lower = float(self._plan(sign=-1.0).value(state, step)[0])
+        upper = float(self._plan().value(state, step)[0])
+        return lower, upper
+
+    def confidence_set(self) -> ConfidenceSet:
+        """C_t for the next episode, on finite state spaces, in the modes that have one radius."""
+        if self._all_states is None:
+            raise InputError("a confidence set needs a finite state space: pass states=… with all observations")
+        if not isinstance(self.mode, Paper | Tight):
+            raise InputError(f"bonus {self.mode.name!r} has no single radius: use 'paper' or 'tight'")
+        embedding = self._embeddings[0]
+        return ConfidenceSet(
+            embedding,
+            self.mode.radius(self._problem(), embedding, len(self.history) + 1),
+            value_kernel=self.value_kernel,
+            states=self._all_states,
+            actions=self.actions.rows,
+        )
+
+    def diagnostics(self) -> dict[str, Any]:
+        """What was chosen, what was learned, and numerical health."""
+        return {
+            "mode": self.label,
+            "proof": "holds with probability 1 - delta" if self.mode.provable else "none",
+            "kernel": repr(self.kernel),
+            "lam": self.lam,
+            "reward range": self.reward_range,
+            "episodes": len(self.history),
+            **self._embeddings[0].diagnostics(),
+        }
+
+    def __repr__(self) -> str:
+        return f"CMERL({self.label}, horizon={self.horizon}, episodes={len(self.history)}, kernel={self.kernel!r})"
+
+    # --- choices ---
+
+    def _choose_kernel(self, kernel: Any) -> Kernel:
+        if kernel != "auto":
+            return as_kernel(kernel)
+        state_kernel: Kernel = Delta() if self.states.integer else RBF(0.1)
+        return StateAction(state_kernel, Delta(), self.actions.rows.shape[1])
+
+    def _choose_value_kernel(self, kernel: Any) -> Kernel:
+        if kernel != "auto":
+            return as_kernel(kernel)
+        if isinstance(self.kernel, StateAction):
+            return self.kernel.state_kernel
+        return Delta() if self.states.integer else RBF(0.1)
+
+    def _problem(self) -> Problem:
+        lo, hi = self.reward_range
+        tabular = None
+        delta_kernels = (
+            isinstance(self.kernel, StateAction)
+            and self.kernel.indicator
+            and isinstance(self.kernel.state_kernel, Delta)
+            and isinstance(self.value_kernel, Delta)
+        )
+        if delta_kernels and self.states.states is not None:
+            tabular = (self.states.states, len(self.actions))
+        return Problem(
+            horizon=self.horizon,
+            width=hi - lo,
+            kernel=self.kernel,
+            value_kernel=self.value_kernel,
+            tabular=tabular,
+            budget=FailureBudget(self.delta, learned_reward=self.reward == "learned"),
+            embeddings=len(self._embeddings),
+            **self._constants,
+        )
+
+    # --- planning ---
+
+    def _task(self, explore: bool) -> Task:
+        return Task(
+            problem=self._problem(),
+            mode=self.mode if explore else Greedy(),
+            r_min=self.reward_range[0],
+            max_return=self.max_return,
+            known_reward=None if self.reward == "learned" else self._known_reward,
+            states=self._all_states,
+        )
+
+    def _plan(self, explore: bool = True, sign: float = 1.0) -> Plan:
+        """The plan of the next episode, made once."""
+        key = (explore, sign)
+        if key not in self._plans:
+            self._plans[key] = self._make_plan(explore, sign, len(self.history), 0, 0)
+        return self._plans[key]
+
+    def _make_plan(self, explore: bool, sign: float, episode: int, replans: int, first_step: int) -> Plan:
+        order = self._rng(1, episode, replans).permutation(len(self.actions))
+        return make_plan(
+            self._embeddings,
+            self._task(explore),
+            episode=episode + 1,
+            order=order,
+            first_step=first_step,
+            sign=sign,
+        )
+
+    def _known_reward(self, states: Points) -> FloatArray:
+        """The user's reward function at states × actions (q, A); each state is asked for once."""
+        assert callable(self.reward) and isinstance(states, np.ndarray)
+        rows = []
+        for state in states:
+            key = state.tobytes()
+            if key not in self._rewards_at:
+                obs = self.states.decode(state[None])[0]
+                self._rewards_at[key] = np.array([float(self.reward(obs, a)) for a in self.actions.values])
+            rows.append(self._rewards_at[key])
+        return np.array(rows).reshape(-1, len(self.actions))
+
+    # --- learning ---
+
+    def _after_step(self, step: int, obs: Any, action: Any, reward: float, next_obs: Any, done: bool) -> None:
+        self._check_range(reward)
+        state, next_state = self.states.encode(obs), self.states.encode(next_obs)
+        z = np.hstack([state, np.array([np.ravel(action)], dtype=np.float64)])
+        if self.replan:
+            embedding = self._embeddings[min(step, len(self._embeddings) - 1)]
+            self._surprise += math.log1p(float(embedding.std(z)[0]) ** 2 / self.lam)
+        self._terminations |= done
+        self._pending.append((step, z, next_state, reward, done))
+
+    def _check_range(self, reward: float) -> None:
+        lo, hi = self._range
+        if lo <= reward <= hi:
+            return
+        if self._declared_range:
+            raise RewardRangeError(
+                f"the reward {reward:g} lies outside the declared reward_range ({lo:g}, {hi:g}): "
+                "declare a wider one, or use reward_range='auto'"
+            )
+        if self._range == (0.0, 1.0):
+            log.warning(
+                "a reward of %g was seen: the automatic reward_range (0, 1) widens to what is seen; "
+                "pass reward_range=(lo, hi) if you know it",
+                reward,
+            )
+        self._range = (min(lo, reward), max(hi, reward))
+
+    def _replanned(self, step: int) -> PlanPolicy | None:
+        if not self.replan or self._surprise <= REPLAN_SURPRISE:
+            return None
+        self._flush()
+        self._replans += 1
+        plan = self._make_plan(True, 1.0, len(self.history), self._replans, step)
+        return PlanPolicy(plan, self.states, self.actions)
+
+    def _end_episode(self) -> None:
+        self._flush()
+        self._replans = 0
+
+    def _flush(self) -> None:
+        """Learn from the pending transitions."""
+        self._surprise = 0.0
+        self._plans.clear()
+        if not self._pending:
+            return
+        pending, self._pending = self._pending, []
+        steps, Z, next_states, rewards, done = zip(*pending, strict=True)
+        batch = Transitions.of(np.vstack(Z), np.vstack(next_states), rewards, done)
+        self._update(np.array(steps, dtype=np.intp), batch)
+
+    def _update(self, steps: NDArray[np.intp], batch: Transitions) -> None:
+        if len(self._embeddings) == 1:
+            self._embeddings[0].update(batch)
+        else:
+            for i, step in enumerate(steps):
+                self._embeddings[step].update(batch[i : i + 1])
+        self._batches.append((steps, batch))
+
+    def _check_step(self, step: int) -> None:
+        if not 0 <= step < self.horizon:
+            raise InputError(f"step must lie from 0 to {self.horizon - 1}, not {step!r}")
+
+
+def check_range(reward_range: Any) -> tuple[float, float]:
+    """A declared reward range as two finite floats."""
+    try:
+        lo, hi = (float(x) for x in reward_range)
+    except (TypeError, ValueError):
+        raise InputError(f"reward_range must be (lo, hi) or 'auto', not {reward_range!r}") from None
+    if not (np.isfinite(lo) and np.isfinite(hi) and lo <= hi):
+        raise InputError(f"reward_range must be finite with lo ≤ hi, not ({lo:g}, {hi:g})")
+    return lo, hi
+
+
+def check_constant(name: str, value: Any) -> float:
+    """A user's constant as a positive float."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = math.nan
+    if not (np.isfinite(number) and number > 0):
+        raise InputError(f"{name} must be a positive number or 'auto', not {value!r}")
+    return number

@@ -1,0 +1,87 @@
+"""What is known before any data: sizes, kernels, the user's constants, and one failure budget."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from cmerl.errors import InputError, MissingConstantError
+from cmerl.kernels import Kernel
+
+
+@dataclass(frozen=True)
+class FailureBudget:
+    """One δ, shared out in one place: transitions, the martingale of the regret proof, and a learned reward."""
+
+    delta: float
+    learned_reward: bool
+
+    def __post_init__(self) -> None:
+        if not 0.0 < self.delta < 1.0:
+            raise InputError(f"delta must lie strictly between 0 and 1, not {self.delta!r}")
+
+    @property
+    def share(self) -> float:
+        """What each part gets."""
+        return self.delta / (3 if self.learned_reward else 2)
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What is known before any data: sizes, kernels and the user's constants.
+
+    Attributes:
+        horizon: H.
+        width: r_max − r_min.
+        kernel: k_φ on state-actions.
+        value_kernel: k_ψ on states.
+        tabular: (S, A) where both kernels are delta kernels on Discrete spaces, else None.
+        budget: the failure probability and its shares.
+        embeddings: 1, or H when each step has its own transition law.
+        B_P: bound on ‖Θ_P‖_HS, or None for the automatic value; likewise B_V on ‖V‖_ψ, B_R on ‖R‖_φ.
+    """
+
+    horizon: int
+    width: float
+    kernel: Kernel
+    value_kernel: Kernel
+    tabular: tuple[int, int] | None
+    budget: FailureBudget
+    embeddings: int = 1
+    B_P: float | None = None
+    B_V: float | None = None
+    B_R: float | None = None
+
+    @property
+    def delta_transition(self) -> float:
+        """The failure probability that one embedding may spend."""
+        return self.budget.share / self.embeddings
+
+    @property
+    def delta_reward(self) -> float:
+        """The failure probability that one embedding's learned reward may spend."""
+        return self.budget.share / self.embeddings
+
+    def constant(self, name: str, mode: str) -> float:
+        """B_P or B_R: the user's, or the one that always holds for delta kernels, or a typed error."""
+        given: float | None = getattr(self, name)
+        if given is not None:
+            return given
+        if self.tabular is not None:
+            S, A = self.tabular
+            return math.sqrt(S * A) * (self.width if name == "B_R" else 1.0)
+        raise MissingConstantError(
+            f"bonus {mode!r} needs {name}, which has no valid automatic value for {self.kernel!r}: "
+            f"pass {name}=…, or use delta kernels on Discrete spaces"
+        )
+
+    def value_norm(self, left: int, mode: str) -> float:
+        """B_V for a value function with ``left`` steps to go."""
+        if self.B_V is not None:
+            return self.B_V
+        if self.tabular is not None:
+            return left * self.width * math.sqrt(self.tabular[0])
+        raise MissingConstantError(
+            f"bonus {mode!r} needs B_V, a bound on the RKHS norm of value functions, which has no valid automatic "
+            f"value for {self.value_kernel!r}: pass B_V=…, or use delta kernels on Discrete spaces"
+        )

@@ -1,0 +1,36 @@
+"""Confidence radii as pure functions."""
+
+from __future__ import annotations
+
+import math
+
+
+def paper_radius(
+    information_gain: float,
+    *,
+    lam: float,
+    B_P: float,
+    episode: int,
+    horizon: int,
+    delta: float,
+    B_psi: float = 1.0,
+    B_phi: float = 1.0,
+) -> float:
+    """β_t(δ) of [CO22, Thm 1]; with B_psi and B_phi other than 1, the form that holds for any bounded kernels."""
+    growth = 256.0 * B_psi**2 * (1.0 + B_phi**2 / lam) * information_gain
+    return math.sqrt(2.0 * lam * B_P**2 + growth * math.log(2.0 * episode**2 * horizon / delta))
+
+
+def noise_radius(sum_r: float, *, D: float, delta: float) -> float:
+    """The part of the tight radius that comes from noise: √(D²Σr_i + (D²/2) log(1/δ))."""
+    return D * math.sqrt(sum_r + 0.5 * math.log(1.0 / delta))
+
+
+def tight_radius(sum_r: float, *, lam: float, B_P: float, D: float, delta: float) -> float:
+    """Anytime radius of ‖(Θ̂ − Θ_P)M^{1/2}‖_HS from one supermartingale; no union over time is needed."""
+    return math.hypot(math.sqrt(lam) * B_P, noise_radius(sum_r, D=D, delta=delta))
+
+
+def reward_radius(information_gain: float, *, lam: float, B_R: float, noise: float, delta: float) -> float:
+    """β_R: the self-normalised radius for a reward function of norm ≤ B_R seen with ``noise``-sub-Gaussian noise."""
+    return math.sqrt(lam) * B_R + noise * math.sqrt(2.0 * (information_gain + math.log(1.0 / delta)))

@@ -1,0 +1,123 @@
+"""The narrow waist: what every conditional mean embedding can do for the planner.
+
+The planner, the confidence bounds and the agents are written once against these two protocols; how an
+embedding holds its data (every transition, features, landmarks) is its own affair.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cmerl.kernels import Kernel
+from cmerl.transitions import Points, Transitions
+
+FloatArray = NDArray[np.float64]
+Coef = Sequence[FloatArray]
+"""(K + λI)⁻¹y in the embedding's own coordinates; only that embedding can read it."""
+
+
+class Grid(Protocol):
+    """An embedding seen at q fixed states × A actions; kernel values are computed once for all steps."""
+
+    def expectation(self, coef: Coef) -> FloatArray:
+        """α(z)ᵀy at every state and action (q, A), for the y that ``coef`` was made from."""
+        ...
+
+    def std(self) -> FloatArray:
+        """σ(z) at every state and action (q, A)."""
+        ...
+
+    def weight_norm1(self) -> FloatArray:
+        """‖α(z)‖₁ at every state and action (q, A)."""
+        ...
+
+
+class View(Protocol):
+    """An embedding at one moment, unchanged by later updates."""
+
+    def grid(self, states: Points) -> Grid:
+        """The embedding of that moment at states × all actions."""
+        ...
+
+
+class Embedding(Protocol):
+    """A conditional mean embedding of the transition law, learned from transitions."""
+
+    @property
+    def kernel(self) -> Kernel:
+        """k_φ on state-actions."""
+        ...
+
+    @property
+    def lam(self) -> float:
+        """The ridge λ."""
+        ...
+
+    @property
+    def n(self) -> int:
+        """Transitions seen so far."""
+        ...
+
+    @property
+    def information_gain(self) -> float:
+        """G = ½ log det(I + K/λ)."""
+        ...
+
+    @property
+    def sum_r(self) -> float:
+        """Σ r_i = Σ w_i/(1+w_i), accumulated in the order of arrival."""
+        ...
+
+    @property
+    def support(self) -> Points:
+        """Distinct states at which V must be known for a backup (m, d)."""
+        ...
+
+    def update(self, batch: Transitions) -> None:
+        """Learn from a batch; unchanged when this raises."""
+        ...
+
+    def backup(
+        self, v: FloatArray, *, reward: float = 1.0, offset: float = 0.0, terminal: float = 0.0
+    ) -> Coef:
+        """Regress y_i = reward·r_i + V(s'_i) + offset on the state-actions.
+
+        Args:
+            v: V at ``support`` (m,).
+            reward: 1 to include the observed rewards, 0 to leave them out.
+            offset: a constant added to every target.
+            terminal: V of a terminated next state.
+        """
+        ...
+
+    def grid(self, states: Points | None = None) -> Grid:
+        """The embedding at the given states × all actions; at ``support`` by default, cached as data grow."""
+        ...
+
+    def freeze(self) -> View:
+        """The embedding as it is now, for a plan that outlives later updates."""
+        ...
+
+    def expectation(self, coef: Coef, Zq: Points) -> FloatArray:
+        """α(z)ᵀy at the state-actions Zq (q,)."""
+        ...
+
+    def weights(self, Zq: Points) -> FloatArray:
+        """Total weight that each point of ``support`` receives at the state-actions Zq (q, m)."""
+        ...
+
+    def std(self, Zq: Points) -> FloatArray:
+        """σ(z) at the state-actions Zq (q,)."""
+        ...
+
+    def visit_counts(self, Zq: Points) -> FloatArray:
+        """How often each state-action was seen (q,)."""
+        ...
+
+    def diagnostics(self) -> dict[str, Any]:
+        """Sizes, information gain and numerical health, ready for JSON."""
+        ...

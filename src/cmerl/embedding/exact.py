@@ -1,0 +1,241 @@
+"""The exact conditional mean embedding: every transition kept, nothing refactorised."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cmerl.embedding.base import Coef
+from cmerl.embedding.grids import ExactGrid, ExactView, Layout, SupportGrid
+from cmerl.embedding.regression import IntArray, RidgeRegression, check_ridge
+from cmerl.errors import CmerlError
+from cmerl.kernels import Kernel, StateAction
+from cmerl.linalg import GrowingVector
+from cmerl.transitions import Points, PointSet, Transitions, take
+
+FloatArray = NDArray[np.float64]
+
+
+class ExactEmbedding:
+    """Conditional mean embedding with weights α(z) = (K + λI)⁻¹k(z) on all transitions seen [CO22, Eq. 6].
+
+    Args:
+        kernel: k_φ on state-actions.
+        lam: the ridge λ > 0.
+        actions: the finite action set (A, d_a) that ``grid`` ranges over; only planning needs it.
+    """
+
+    def __init__(self, kernel: Kernel, lam: float, actions: Points | None = None) -> None:
+        self.kernel = kernel
+        self.lam = check_ridge(lam)
+        self.layout = Layout(kernel, np.empty((0, 1)) if actions is None else actions)
+        self._clear()
+
+    def _clear(self) -> None:
+        self._groups = PointSet()  # split layouts: the actions, one regression each
+        self._regressions: list[RidgeRegression] = []
+        if self.layout.split and len(self.layout.actions):
+            self._groups.add(self.layout.actions)
+        self._ensure_regressions()
+        self._next = PointSet()
+        self._support_grid: SupportGrid | None = None
+        # One entry a transition, in the order given: which regression, which of its points, what followed.
+        self._log_group = GrowingVector(np.intp)
+        self._log_point = GrowingVector(np.intp)
+        self._log_next = GrowingVector(np.intp)
+        self._log_reward = GrowingVector()
+
+    def _ensure_regressions(self) -> None:
+        kernel = self.kernel
+        wanted = len(self._groups) if self.layout.split else 1
+        while len(self._regressions) < wanted:
+            part = kernel.state_kernel if isinstance(kernel, StateAction) and self.layout.split else kernel
+            self._regressions.append(RidgeRegression(part, self.lam))
+
+    @property
+    def n(self) -> int:
+        """Transitions seen so far."""
+        return len(self._log_next)
+
+    @property
+    def information_gain(self) -> float:
+        """G = ½ log det(I + K/λ)."""
+        return sum(r.information_gain for r in self._regressions)
+
+    @property
+    def sum_r(self) -> float:
+        """Σ r_i in the order of arrival."""
+        return sum(r.sum_r for r in self._regressions)
+
+    @property
+    def jitter(self) -> float:
+        """The largest jitter that any factorisation needed."""
+        return max((r.factor.jitter for r in self._regressions), default=0.0)
+
+    @property
+    def support(self) -> Points:
+        """Distinct non-terminal next states in the order of first arrival (m, d)."""
+        return self._next.points
+
+    @property
+    def next_states(self) -> Points:
+        """The next states of all n transitions in the order given, repeats included."""
+        return take(self._next.points, self._log_next.view)
+
+    def update(self, batch: Transitions) -> None:
+        """Append transitions; a batch that the kernel cannot take leaves the embedding as it was."""
+        if len(batch) == 0:
+            return
+        self._next.check(batch.next_states, "next states")
+        try:
+            self._append(batch)
+        except CmerlError:
+            self._replay()
+            raise
+
+    def _append(self, batch: Transitions) -> None:
+        next_ids = np.full(len(batch), -1, dtype=np.intp)
+        alive = np.flatnonzero(~batch.terminated)
+        next_ids[alive] = self._next.add(take(batch.next_states, alive))
+        groups, X = self._route(batch.Z)
+        points = np.empty(len(batch), dtype=np.intp)
+        for g in np.unique(groups):
+            rows = np.flatnonzero(groups == g)
+            points[rows] = self._regressions[g].append(take(X, rows), next_ids[rows], batch.rewards[rows])
+        self._log_group.extend(groups)
+        self._log_point.extend(points)
+        self._log_next.extend(next_ids)
+        self._log_reward.extend(batch.rewards)
+
+    def _route(self, Z: Points) -> tuple[IntArray, Points]:
+        """Which regression each row belongs to (n,), and the points that this regression sees."""
+        if not (self.layout.split and isinstance(self.kernel, StateAction)):
+            return np.zeros(len(Z), dtype=np.intp), Z
+        states, actions = self.kernel.split(Z)
+        groups = self._groups.add(actions)
+        self._ensure_regressions()
+        return groups, states
+
+    def _replay(self) -> None:
+        """Rebuild from the log, after a batch failed half-way: the log is written last, so it is as before."""
+        groups, points = self._log_group.view, self._log_point.view
+        nexts, rewards = self._log_next.view, self._log_reward.view
+        old, actions, next_points = self._regressions, self._groups.points, self._next.points
+        self._clear()
+        if self.layout.split:
+            self._groups.add(actions)
+            self._ensure_regressions()
+        if nexts.size and nexts.max() >= 0:
+            self._next.add(next_points[: nexts.max() + 1])
+        for g, regression in enumerate(old):
+            rows = np.flatnonzero(groups == g)
+            if rows.size:
+                X = take(regression.points.points, points[rows])
+                self._regressions[g].append(X, nexts[rows], rewards[rows])
+        self._log_group.extend(groups)
+        self._log_point.extend(points)
+        self._log_next.extend(nexts)
+        self._log_reward.extend(rewards)
+
+    def backup(
+        self, v: FloatArray, *, reward: float = 1.0, offset: float = 0.0, terminal: float = 0.0
+    ) -> Coef:
+        """(K + λI)⁻¹y with y_i = reward·r_i + V(s'_i) + offset, one vector a regression."""
+        v = np.append(v, terminal)  # index -1 is a terminated state
+        return [
+            r.coef(r.targets(v, reward, offset)) if r.factor.n else np.empty(0) for r in self._regressions
+        ]
+
+    def grid(self, states: Points | None = None) -> ExactGrid | SupportGrid:
+        """The embedding at states × actions; at its own support by default, cached as data grow."""
+        if states is not None:
+            return self.freeze().grid(states)
+        if self._support_grid is None:
+            self._support_grid = SupportGrid(self.layout, self._regressions)
+        return self._support_grid.refresh(self.support)
+
+    def freeze(self) -> ExactView:
+        """The embedding as it is now, for a plan that outlives later updates."""
+        return ExactView(self.layout, [r.snapshot() for r in self._regressions])
+
+    def expectation(self, coef: Coef, Zq: Points) -> FloatArray:
+        """α(z)ᵀy at the state-actions (q,)."""
+        out = np.zeros(len(Zq))
+        for g, rows, X in self._parts(Zq):
+            if len(coef[g]):
+                out[rows] = self._Kqz(g, X)[:, : len(coef[g])] @ coef[g]
+        return out
+
+    def std(self, Zq: Points) -> FloatArray:
+        """σ(z) at the state-actions (q,)."""
+        variance = self.kernel.diag(Zq)
+        for g, rows, X in self._parts(Zq):
+            r = self._regressions[g]
+            variance[rows] = r.snapshot().variance(self._Kqz(g, X), r.kernel.diag(X))
+        return np.sqrt(np.maximum(variance, 0.0))
+
+    def weight_norm1(self, Zq: Points) -> FloatArray:
+        """‖α(z)‖₁ over all n transitions, exactly (q,)."""
+        out = np.zeros(len(Zq))
+        for g, rows, X in self._parts(Zq):
+            out[rows] = np.abs(self._regressions[g].snapshot().row_weights(self._Kqz(g, X))).sum(axis=1)
+        return out
+
+    def weights(self, Zq: Points) -> FloatArray:
+        """Total weight of each distinct next state (q, m)."""
+        out = np.zeros((len(Zq), len(self._next)))
+        for g, rows, X in self._parts(Zq):
+            part = np.zeros((len(rows), out.shape[1]))
+            self._regressions[g].next_state_weights(self._Kqz(g, X), part)
+            out[rows] = part
+        return out
+
+    def transition_weights(self, Zq: Points) -> FloatArray:
+        """α(z) on all n transitions in the order given (q, n)."""
+        out = np.zeros((len(Zq), self.n))
+        for g, rows, X in self._parts(Zq):
+            mine = np.flatnonzero(self._log_group.view == g)
+            each = self._regressions[g].observation_weights(self._Kqz(g, X))
+            out[np.ix_(rows, mine)] = each[:, self._log_point.view[mine]]
+        return out
+
+    def visit_counts(self, Zq: Points) -> FloatArray:
+        """How often each state-action was seen (q,)."""
+        out = np.zeros(len(Zq))
+        for g, rows, X in self._parts(Zq):
+            r = self._regressions[g]
+            found = r.points.find(X)
+            counts = np.append(np.bincount(r.ids, r.counts, len(r.points)), 0.0)
+            out[rows] = counts[found]
+        return out
+
+    def _parts(self, Zq: Points) -> list[tuple[int, IntArray, Points]]:
+        """Queries grouped by the regression that answers them; those without data are left out."""
+        if not (self.layout.split and isinstance(self.kernel, StateAction)):
+            found = np.zeros(len(Zq), dtype=np.intp)
+            X: Points = Zq
+        else:
+            X, actions = self.kernel.split(Zq)
+            found = self._groups.find(actions)
+        return [
+            (int(g), np.flatnonzero(found == g), take(X, np.flatnonzero(found == g)))
+            for g in np.unique(found)
+            if g >= 0 and self._regressions[g].factor.n
+        ]
+
+    def _Kqz(self, g: int, X: Points) -> FloatArray:
+        return self._regressions[g].kernel(X, self._regressions[g].points.points)
+
+    def diagnostics(self) -> dict[str, Any]:
+        """Sizes, information gain and numerical health."""
+        return {
+            "backend": "exact",
+            "transitions": self.n,
+            "distinct state-actions": sum(len(r.points) for r in self._regressions),
+            "distinct next states": len(self._next),
+            "regressions": len(self._regressions),
+            "information gain": self.information_gain,
+            "jitter": self.jitter,
+        }

@@ -1,0 +1,187 @@
+"""One kernel ridge regression that only ever appends, with repeated inputs collapsed to counts.
+
+n observations at m distinct points are equivalent to m observations of the mean targets with ridge λ/count:
+α and σ are the same, exactly. A repeat first gets a row of its own, which costs O(n²) like any other;
+when more than half of the rows are repeats, one refactorisation merges them. So the cost depends on the
+number of distinct points, and no count ever has to be downdated.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cmerl.errors import InputError
+from cmerl.kernels import Kernel
+from cmerl.linalg import Cholesky, GrowingVector
+from cmerl.transitions import Points, PointSet
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.intp]
+
+CHUNK = 256  # rows appended at once, so that a batch full of repeats is merged on the way
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """A regression at one moment. It costs nothing: factors and points only ever append, so views stay valid.
+
+    Attributes:
+        kernel: the kernel on points.
+        points: the distinct inputs (m, d).
+        factor: its leading ``len(ids)`` rows are those of this moment.
+        ids: id of the point behind each row (rows,).
+    """
+
+    kernel: Kernel
+    points: Points
+    factor: Cholesky
+    ids: IntArray
+
+    def variance(self, Kqz: FloatArray, kqq: FloatArray) -> FloatArray:
+        """σ²(q) (q,) from the kernel at queries × points (q, m) and at the queries (q,)."""
+        half = self.factor.half_solve(Kqz.T[self.ids])
+        return np.asarray(np.maximum(kqq - np.einsum("rq,rq->q", half, half), 0.0))
+
+    def row_weights(self, Kqz: FloatArray) -> FloatArray:
+        """α summed over the observations merged into each row (q, rows)."""
+        return np.ascontiguousarray(self.factor.solve(Kqz.T[self.ids]).T)
+
+
+class RidgeRegression:
+    """Kernel ridge regression of (reward, next state) on points; rows are appended, repeats merged.
+
+    Attributes:
+        points: the distinct inputs, by id.
+        factor: Cholesky factor of K + λ diag(1/count) over the rows.
+        information_gain: ½ Σ log(1 + w_i) over all observations.
+        sum_r: Σ w_i/(1+w_i) over all observations in the order of arrival.
+        generation: increases whenever rows were merged, so that caches over rows know to start again.
+    """
+
+    def __init__(self, kernel: Kernel, lam: float) -> None:
+        self.kernel = kernel
+        self.lam = lam
+        self.points = PointSet()
+        self.information_gain = 0.0
+        self.sum_r = 0.0
+        self.generation = 0
+        self._clear_rows()
+
+    def _clear_rows(self) -> None:
+        self.factor = Cholesky()
+        self._ids = GrowingVector(np.intp)  # row -> id of its point
+        self._counts = GrowingVector()  # row -> observations merged into it
+        self._rewards = GrowingVector()  # row -> sum of their rewards
+        # How often each row saw each next state; -1 stands for a terminated one.
+        self._pair_row = GrowingVector(np.intp)
+        self._pair_next = GrowingVector(np.intp)
+        self._pair_count = GrowingVector()
+
+    @property
+    def ids(self) -> IntArray:
+        """Id of the point behind each row (rows,)."""
+        return self._ids.view
+
+    @property
+    def counts(self) -> FloatArray:
+        """Observations merged into each row (rows,)."""
+        return self._counts.view
+
+    def append(self, X: Points, next_ids: IntArray, rewards: FloatArray) -> IntArray:
+        """Add observations in order and return the ids of their points (k,).
+
+        Args:
+            X: inputs (k, d).
+            next_ids: index of each next state, -1 where terminated (k,).
+            rewards: (k,).
+        """
+        ids: list[IntArray] = []
+        start = 0
+        while start < len(X):
+            rows = slice(start, start + max(CHUNK, len(self.points)))
+            ids.append(self._append_chunk(X[rows], next_ids[rows], rewards[rows]))
+            if self.factor.n > max(2 * len(self.points), 32):
+                self._merge_repeats()
+            start = rows.stop
+        return np.concatenate(ids) if ids else np.empty(0, dtype=np.intp)
+
+    def _append_chunk(self, X: Points, next_ids: IntArray, rewards: FloatArray) -> IntArray:
+        k, rows = len(X), self.factor.n
+        K21 = self.kernel(X, self.points.points)[:, self.ids] if rows else np.empty((k, 0))
+        pivots = self.factor.append(K21, self.kernel(X), self.lam)
+        gains = np.maximum(pivots**2 / self.lam, 1.0)  # 1 + w_i
+        self.information_gain += 0.5 * float(np.sum(np.log(gains)))
+        self.sum_r += float(np.sum(1.0 - 1.0 / gains))
+        ids = self.points.add(X)
+        self._ids.extend(ids)
+        self._counts.extend(np.ones(k))
+        self._rewards.extend(rewards)
+        self._pair_row.extend(np.arange(rows, rows + k))
+        self._pair_next.extend(next_ids)
+        self._pair_count.extend(np.ones(k))
+        return ids
+
+    def _merge_repeats(self) -> None:
+        m = len(self.points)
+        counts = np.bincount(self.ids, self.counts, m)
+        rewards = np.bincount(self.ids, self._rewards.view, m)
+        # Merge equal (point, next state) pairs by coding each as one integer.
+        width = int(self._pair_next.view.max()) + 2
+        code = self.ids[self._pair_row.view] * width + self._pair_next.view + 1
+        pairs, where = np.unique(code, return_inverse=True)
+        pair_counts = np.bincount(where, self._pair_count.view)
+        K = self.kernel(self.points.points)
+        jitter = self.factor.jitter
+        self._clear_rows()
+        self.factor.append(np.empty((m, 0)), K, self.lam / counts)
+        self.factor.jitter = max(jitter, self.factor.jitter)
+        self._ids.extend(np.arange(m))
+        self._counts.extend(counts)
+        self._rewards.extend(rewards)
+        self._pair_row.extend(pairs // width)
+        self._pair_next.extend(pairs % width - 1)
+        self._pair_count.extend(pair_counts)
+        self.generation += 1
+
+    def targets(self, v: FloatArray, reward: float, offset: float) -> FloatArray:
+        """Mean target of each row (rows,); the last entry of v is the value of a terminated state."""
+        rows = self.factor.n
+        total = np.bincount(self._pair_row.view, self._pair_count.view * v[self._pair_next.view], rows)
+        if reward:
+            total += reward * self._rewards.view
+        total /= self.counts
+        if offset:
+            total += offset
+        return np.asarray(total)
+
+    def coef(self, y: FloatArray) -> FloatArray:
+        """Coefficients by id of point (m,): f(x) = k(x, points) @ coef."""
+        coef = self.factor.solve(y)
+        return coef if len(coef) == len(self.points) else np.bincount(self.ids, coef, len(self.points))
+
+    def snapshot(self) -> Snapshot:
+        """This regression as it is now; later observations do not change it."""
+        return Snapshot(self.kernel, self.points.points, self.factor, self.ids)
+
+    def next_state_weights(self, Kqz: FloatArray, out: FloatArray) -> None:
+        """Add to out (q, m_next) the weight that each non-terminal next state receives at the queries."""
+        alive = self._pair_next.view >= 0
+        rows, nexts = self._pair_row.view[alive], self._pair_next.view[alive]
+        share = self._pair_count.view[alive] / self.counts[rows]
+        np.add.at(out, (slice(None), nexts), self.snapshot().row_weights(Kqz)[:, rows] * share)
+
+    def observation_weights(self, Kqz: FloatArray) -> FloatArray:
+        """α of a single observation at each distinct point (q, m); repeats of a point share its weight."""
+        weights = np.empty_like(Kqz)
+        weights[:, self.ids] = self.snapshot().row_weights(Kqz) / self.counts
+        return weights
+
+
+def check_ridge(lam: float) -> float:
+    """λ as a float, or one sentence on why it cannot be."""
+    if not np.isfinite(lam) or lam <= 0:
+        raise InputError(f"lam must be a positive number, not {lam!r}")
+    return float(lam)

@@ -1,0 +1,37 @@
+"""Checks of what users pass to a world; each returns the value in its plain Python type."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+from cmerl.errors import InputError
+
+
+def check_count(name: str, value: Any, *, least: int = 1) -> int:
+    """Return ``value`` as an int of at least ``least``."""
+    try:
+        count = operator.index(value)
+    except TypeError:
+        count = least - 1
+    if count < least:
+        raise InputError(f"{name} must be an integer of at least {least}, but is {value!r}.")
+    return count
+
+
+def check_index(name: str, value: Any, size: int) -> int:
+    """Return ``value`` as an int in 0 … size−1; NumPy integers and 0-d arrays are welcome."""
+    try:
+        index = operator.index(value)
+    except TypeError:
+        index = -1  # negative indices would wrap around silently, so they are errors as well
+    if not 0 <= index < size:
+        raise InputError(f"{name} must be an integer from 0 to {size - 1}, but is {value!r}.")
+    return index
+
+
+def check_probability(name: str, value: float) -> float:
+    """Return ``value`` as a float in [0, 1]."""
+    if not 0.0 <= value <= 1.0:
+        raise InputError(f"{name} must be a probability between 0 and 1, but is {value!r}.")
+    return float(value)

@@ -1,0 +1,23 @@
+"""Everything cmerl raises on bad input, so that callers can catch exactly what they mean to handle."""
+
+from __future__ import annotations
+
+
+class CmerlError(ValueError):
+    """Base of all errors caused by what the user passed in; the message is one sentence with the fix."""
+
+
+class InputError(CmerlError):
+    """An array, an observation or an option has the wrong shape, type or value."""
+
+
+class KernelError(CmerlError):
+    """A kernel is malformed, or its matrix is not positive semi-definite."""
+
+
+class RewardRangeError(CmerlError):
+    """A reward lies outside the declared ``reward_range``."""
+
+
+class MissingConstantError(CmerlError):
+    """A provable bonus needs a constant (B_P, B_V, B_R …) that has no valid automatic value here."""

@@ -1,0 +1,134 @@
+"""What every kernel offers: matrices, the constants the theory needs, arithmetic, and a way to be saved."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cmerl.errors import KernelError
+from cmerl.kernels.checks import as_pair, as_points
+
+FloatArray: TypeAlias = NDArray[np.float64]
+
+Points: TypeAlias = FloatArray | Sequence[Any]
+"""n×d float64 array, or a list of objects for structured kernels."""
+
+REGISTRY: dict[str, type[Kernel]] = {}
+"""Kernel classes by name; this is where `from_spec` looks."""
+
+
+@dataclass(frozen=True)
+class Kernel(ABC):
+    """A positive semi-definite function k(x, y) = ⟨ψ(x), ψ(y)⟩.
+
+    A kernel of your own is a frozen dataclass with `__call__`, `diag` and `bound`; the rest follows. Kernels
+    on numeric vectors are easier to derive from `VectorKernel`, which validates the points.
+    """
+
+    # NumPy would otherwise take `np.float64(2) * k` apart element by element instead of asking us.
+    __array_ufunc__: ClassVar[None] = None
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        known = REGISTRY.setdefault(cls.__name__, cls)
+        # The same module may define a class again (a notebook cell run twice), but a saved "RBF" must never
+        # come back as somebody else's RBF.
+        if known.__module__ != cls.__module__:
+            raise KernelError(
+                f"A kernel named {cls.__name__} already exists in {known.__module__}: choose another name."
+            )
+        REGISTRY[cls.__name__] = cls
+
+    @abstractmethod
+    def __call__(self, X: Points, Y: Points | None = None) -> FloatArray:
+        """The matrix [k(x_i, y_j)], a new array of shape (n, m) that the caller may overwrite.
+
+        Args:
+            X: n points.
+            Y: m points; None means ``X`` itself.
+        """
+
+    @abstractmethod
+    def diag(self, X: Points) -> FloatArray:
+        """The diagonal [k(x_i, x_i)], a new array of shape (n,)."""
+
+    @property
+    @abstractmethod
+    def bound(self) -> float:
+        """B ≥ sup √k(x, x); infinite if the kernel is unbounded."""
+
+    @property
+    def nonnegative(self) -> bool:
+        """Whether k(x, y) ≥ 0 is known to hold for all x and y."""
+        return False
+
+    @property
+    def diameter(self) -> float:
+        """D ≥ sup ‖ψ(x) − ψ(y)‖, from ‖ψ(x) − ψ(y)‖² = k(x, x) + k(y, y) − 2k(x, y)."""
+        return (math.sqrt(2.0) if self.nonnegative else 2.0) * self.bound
+
+    def spec(self) -> dict[str, Any]:
+        """A JSON-able description, ``{"type": "RBF", "lengthscale": 1.0}``, that `from_spec` turns back."""
+        from cmerl.kernels.spec import to_spec  # spec.py imports this module
+
+        return to_spec(self)
+
+    def __add__(self, other: Kernel | float) -> Kernel:
+        from cmerl.kernels.composite import add  # composite.py imports this module
+
+        return add(self, other)
+
+    def __radd__(self, other: Kernel | float) -> Kernel:
+        from cmerl.kernels.composite import add
+
+        return add(other, self)
+
+    def __mul__(self, other: Kernel | float) -> Kernel:
+        from cmerl.kernels.composite import multiply
+
+        return multiply(self, other)
+
+    def __rmul__(self, other: Kernel | float) -> Kernel:
+        from cmerl.kernels.composite import multiply
+
+        return multiply(other, self)
+
+    def _store(self, name: str, value: Any) -> None:
+        """Sets a field to its canonical value; for ``__post_init__`` only, as instances are frozen."""
+        object.__setattr__(self, name, value)
+
+
+@dataclass(frozen=True)
+class VectorKernel(Kernel):
+    """A kernel on numeric vectors: subclasses get validated float64 arrays of shape (n, d)."""
+
+    def __call__(self, X: Points, Y: Points | None = None) -> FloatArray:
+        """The matrix [k(x_i, y_j)], shape (n, m), for ``X`` (n, d) and ``Y`` (m, d) or None."""
+        first, second = as_pair(X, Y)
+        self._check(first)
+        if second is not first:
+            self._check(second)
+        return self._matrix(first, second)
+
+    def diag(self, X: Points) -> FloatArray:
+        """The diagonal [k(x_i, x_i)], shape (n,)."""
+        points = as_points(X)
+        self._check(points)
+        return self._diag(points)
+
+    def _check(self, X: FloatArray) -> None:
+        """Raises `InputError` if ``X`` (n, d) is not in this kernel's domain."""
+
+    @abstractmethod
+    def _matrix(self, X: FloatArray, Y: FloatArray) -> FloatArray:
+        """The matrix (n, m); ``Y is X`` when a symmetric one is wanted."""
+
+    @abstractmethod
+    def _diag(self, X: FloatArray) -> FloatArray:
+        """The diagonal (n,)."""

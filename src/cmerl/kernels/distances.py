@@ -1,0 +1,51 @@
+"""Squared distances by one matrix product: the hot path of the library."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeAlias
+
+import numpy as np
+
+from cmerl.kernels.base import FloatArray
+
+Scales: TypeAlias = float | Sequence[float] | FloatArray
+"""One positive number, or one per column."""
+
+# What rounding may add to the exponent of a kernel, and so at most how far k(x, x) may be from 1.
+TOLERANCE = 1e-12
+
+
+def minus_half_squared_distances(X: FloatArray, Y: FloatArray, lengthscale: Scales) -> FloatArray:
+    """The matrix [−½‖(x_i − y_j)/ℓ‖²], shape (n, m).
+
+    With p = (x − c)/ℓ, q = (y − c)/ℓ, −½‖p − q‖² = ⟨(p, ½‖p‖², 1), (q, −1, −½‖q‖²)⟩. The centre c is the mean
+    of ``Y``: the terms cancel, so the smaller they are, the smaller the error. Where the points spread over
+    so many lengthscales that it could exceed `TOLERANCE`, pairwise differences are used instead.
+
+    Args:
+        X: Points, shape (n, d).
+        Y: Points, shape (m, d); if it is ``X`` itself, the result is symmetric with a zero diagonal.
+        lengthscale: ℓ, one for all columns or one per column.
+    """
+    d = X.shape[1]
+    centre = Y.mean(axis=0) if len(Y) else np.zeros(d)
+    Q = (Y - centre) / lengthscale
+    P = Q if Y is X else (X - centre) / lengthscale
+    with np.errstate(over="ignore"):  # an overflow is far beyond the limit below
+        half_q = 0.5 * np.einsum("ij,ij->i", Q, Q)
+        half_p = half_q if P is Q else 0.5 * np.einsum("ij,ij->i", P, P)
+    largest = max(half_p.max(initial=0.0), half_q.max(initial=0.0))
+    if largest * (d + 2) * np.finfo(np.float64).eps > TOLERANCE:
+        from scipy.spatial.distance import cdist  # slow to import, and rarely needed
+
+        D2: FloatArray = cdist(P, Q, "sqeuclidean")
+        D2 *= -0.5
+        return D2
+    if P is Q:  # a product with its own transpose is exactly symmetric, and so must be what is added to it
+        E: FloatArray = P @ P.T
+        E -= np.add.outer(half_p, half_p)
+        np.fill_diagonal(E, 0.0)
+    else:
+        E = np.column_stack((P, half_p, np.ones(len(P)))) @ np.column_stack((Q, -np.ones(len(Q)), -half_q)).T
+    return np.minimum(E, 0.0, out=E)

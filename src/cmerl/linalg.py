@@ -1,0 +1,234 @@
+"""Append-only Cholesky factors and growing buffers: the only module that factorises a matrix.
+
+An agent's data only ever grows, so nothing here is recomputed: new rows are appended to a factor in
+O(k n²), and triangular solves run blockwise on views of a preallocated buffer (a LAPACK solve would copy
+the view first).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import eigh
+from scipy.linalg.lapack import dpotrf, dtrtri
+
+from cmerl.errors import InputError, KernelError
+
+FloatArray = NDArray[np.float64]
+
+BLOCK = 256  # diagonal blocks are kept inverted: substitution becomes matrix products of this size
+JITTER_LADDER = (0.0, 1e-14, 1e-12, 1e-10, 1e-8)  # relative to the largest diagonal entry
+NEGATIVE_VARIANCE = 1e-7  # relative; below this a negative conditional variance is round-off
+
+
+class GrowingMatrix:
+    """A matrix that grows at its lower and right edges with amortised copying.
+
+    ``view`` is the current content; it shares memory with the buffer until the next growth.
+    """
+
+    def __init__(self, rows: int = 0, cols: int = 0) -> None:
+        self.shape = (rows, cols)
+        self._buffer = np.zeros((max(rows, 16), max(cols, 16)))
+
+    @property
+    def view(self) -> FloatArray:
+        """The content (rows, cols)."""
+        return self._buffer[: self.shape[0], : self.shape[1]]
+
+    def resize(self, rows: int, cols: int) -> FloatArray:
+        """Grow to (rows, cols); what was there stays, what is new is zero until written. Returns the view."""
+        have = self._buffer.shape
+        if rows > have[0] or cols > have[1]:
+            # Doubling keeps the total copying linear in the final size.
+            larger = np.zeros(
+                (
+                    max(rows, 2 * have[0]) if rows > have[0] else have[0],
+                    max(cols, 2 * have[1]) if cols > have[1] else have[1],
+                )
+            )
+            larger[: self.shape[0], : self.shape[1]] = self.view
+            self._buffer = larger
+        self.shape = (rows, cols)
+        return self.view
+
+
+class GrowingVector:
+    """A one-dimensional array that grows at its end with amortised copying."""
+
+    def __init__(self, dtype: type[np.generic] = np.float64) -> None:
+        self._buffer = np.zeros(16, dtype=dtype)
+        self._size = 0
+
+    def __len__(self) -> int:
+        return self._size
+
+    @property
+    def view(self) -> NDArray[np.generic]:
+        """The content (n,)."""
+        return self._buffer[: self._size]
+
+    def extend(self, values: NDArray[np.generic]) -> None:
+        """Append ``values`` (k,)."""
+        size = self._size + len(values)
+        if size > len(self._buffer):
+            larger = np.zeros(max(size, 2 * len(self._buffer)), dtype=self._buffer.dtype)
+            larger[: self._size] = self.view
+            self._buffer = larger
+        self._buffer[self._size : size] = values
+        self._size = size
+
+
+def _potrf(A: FloatArray, first_row: int) -> tuple[FloatArray, float]:
+    """Lower Cholesky factor of A, with the smallest jitter of the ladder that makes it positive definite."""
+    scale = max(float(np.max(np.abs(np.diag(A)))), np.finfo(float).tiny)
+    info = 0
+    for relative in JITTER_LADDER:
+        jitter = relative * scale
+        L, info = dpotrf(A + jitter * np.eye(len(A)) if jitter else A, lower=1, clean=1)
+        if info == 0:
+            return np.ascontiguousarray(L), jitter
+    raise KernelError(
+        f"the kernel matrix is not positive definite at row {first_row + info - 1}, even with a jitter of "
+        f"{JITTER_LADDER[-1]:g} times its diagonal: check that the kernel is positive semi-definite or raise lam"
+    )
+
+
+def triangular_inverse(L: FloatArray) -> FloatArray:
+    """Inverse of a lower triangular matrix (n, n)."""
+    inverse, info = dtrtri(L, lower=1)
+    if info != 0:
+        raise KernelError(f"the triangular factor is singular at row {info - 1}")
+    return np.ascontiguousarray(inverse)
+
+
+class Cholesky:
+    """Lower factor L of a growing positive definite matrix A = K + diag(ridge).
+
+    Attributes:
+        jitter: the largest jitter that was ever added to a diagonal block (0.0 if none was needed).
+    """
+
+    def __init__(self) -> None:
+        self._L = GrowingMatrix()
+        self._inverses: list[FloatArray] = []  # of the diagonal blocks, BLOCK rows each, the last one shorter
+        self.jitter = 0.0
+
+    @classmethod
+    def of(cls, K: FloatArray, ridge: FloatArray | float = 0.0) -> Cholesky:
+        """Factor of K + diag(ridge) in one go, K (n, n)."""
+        factor = cls()
+        factor.append(np.empty((len(K), 0)), K, ridge)
+        return factor
+
+    @property
+    def n(self) -> int:
+        """Number of rows factorised so far."""
+        return self._L.shape[0]
+
+    @property
+    def L(self) -> FloatArray:
+        """The lower factor (n, n), a view."""
+        return self._L.view
+
+    @property
+    def diag(self) -> FloatArray:
+        """The diagonal of L (n,)."""
+        return np.diagonal(self.L)
+
+    @property
+    def log_det(self) -> float:
+        """log det(K + diag(ridge))."""
+        return 2.0 * float(np.sum(np.log(self.diag)))
+
+    def append(self, K21: FloatArray, K22: FloatArray, ridge: FloatArray | float) -> FloatArray:
+        """Append k rows and return the diagonal of their part of L (k,).
+
+        Args:
+            K21: kernel between the new rows and the n old ones (k, n).
+            K22: kernel among the new rows (k, k), without the ridge.
+            ridge: non-negative diagonal to add, one number or (k,).
+
+        The factor is unchanged when this raises: a pivot below its ridge means that the conditional variance
+        of that row is negative, so K is not positive semi-definite.
+        """
+        n, k = self.n, len(K22)
+        ridge = np.broadcast_to(np.asarray(ridge, dtype=np.float64), (k,))
+        if not np.all(np.isfinite(K22)) or not np.all(np.isfinite(K21)):
+            raise KernelError(f"the kernel returned NaN or infinity for rows {n} to {n + k - 1}")
+        L21 = self.half_solve(K21.T).T
+        L22, jitter = _potrf(K22 + np.diag(ridge) - L21 @ L21.T, n)
+        pivots = np.diagonal(L22)
+        negative = pivots**2 - ridge < -NEGATIVE_VARIANCE * (np.abs(np.diagonal(K22)) + ridge)
+        if np.any(negative):
+            rows = ", ".join(str(n + i) for i in np.flatnonzero(negative)[:5])
+            raise KernelError(
+                f"the kernel is not positive semi-definite: the conditional variance of row {rows} is negative; "
+                "use a kernel that is"
+            )
+        L = self._L.resize(n + k, n + k)
+        L[n:, :n] = L21
+        L[n:, n:] = L22
+        self._extend_inverses(n)
+        self.jitter = max(self.jitter, jitter)
+        return pivots.copy()
+
+    def _extend_inverses(self, old: int) -> None:
+        """Invert the diagonal blocks that gained rows since there were ``old`` of them."""
+        L = self.L
+        for start in range(old - old % BLOCK, self.n, BLOCK):
+            stop = min(start + BLOCK, self.n)
+            inverse = triangular_inverse(L[start:stop, start:stop])
+            if start // BLOCK < len(self._inverses):
+                self._inverses[start // BLOCK] = inverse
+            else:
+                self._inverses.append(inverse)
+
+    def half_solve(self, B: FloatArray) -> FloatArray:
+        """L⁻¹B for B (r,) or (r, q); r < n solves with the leading r rows, the factor as it was then."""
+        return self.half_solve_from(0, np.array(B, dtype=np.float64))
+
+    def half_solve_from(self, row: int, X: FloatArray) -> FloatArray:
+        """Finish L⁻¹B in place where the first ``row`` rows of X are solved already and the rest hold B."""
+        L, r = self.L, self._check_rows(X)
+        if 0 < row < r:
+            X[row:] -= L[row:r, :row] @ X[:row]
+        start = row
+        while start < r:
+            block = start // BLOCK
+            lo, stop = block * BLOCK, min((block + 1) * BLOCK, r)
+            # A diagonal part of the inverse of a lower triangle is the inverse of that part.
+            inverse = self._inverses[block][start - lo : stop - lo, start - lo : stop - lo]
+            X[start:stop] = inverse @ X[start:stop]
+            if stop < r:
+                X[stop:] -= L[stop:r, start:stop] @ X[start:stop]
+            start = stop
+        return X
+
+    def solve(self, B: FloatArray) -> FloatArray:
+        """(K + diag(ridge))⁻¹B for B (r,) or (r, q); r < n solves with the leading r rows."""
+        X = self.half_solve(B)
+        L, r = self.L, len(X)
+        for start in reversed(range(0, r, BLOCK)):
+            stop = min(start + BLOCK, r)
+            if stop < r:
+                X[start:stop] -= L[stop:r, start:stop].T @ X[stop:]
+            inverse = self._inverses[start // BLOCK][: stop - start, : stop - start]
+            X[start:stop] = inverse.T @ X[start:stop]
+        return X
+
+    def _check_rows(self, X: FloatArray) -> int:
+        if len(X) > self.n:
+            raise InputError(f"the right-hand side has {len(X)} rows but the factor has {self.n}")
+        return len(X)
+
+    def quadratic(self, B: FloatArray) -> FloatArray:
+        """diag(Bᵀ(K + diag(ridge))⁻¹B) (q,) for B (n, q)."""
+        half = self.half_solve(B)
+        return np.asarray(np.einsum("iq,iq->q", half, half))
+
+
+def largest_eigenvalue(A: FloatArray) -> float:
+    """Largest eigenvalue of a symmetric matrix (n, n)."""
+    n = len(A)
+    return float(eigh(A, eigvals_only=True, subset_by_index=[n - 1, n - 1])[0])

@@ -1,0 +1,288 @@
+"""Optimistic (and pessimistic) value iteration over any embedding [CO22, Alg. 1].
+
+Inside a plan rewards are shifted to start at 0, so a value with k steps to go lies in [0, k·width]; what a
+plan reports is in the environment's own units.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cmerl.confidence import BonusTerms, Mode, NormCalculator, Problem, ValueNorms, reward_radius
+from cmerl.embedding import Coef, Embedding, Grid, View
+from cmerl.transitions import Points
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.intp]
+KnownReward = Callable[[Points], FloatArray]
+"""Rewards of all actions at q states (q, A), in the environment's units."""
+
+TIE = 1e-10  # relative to the largest possible value: closer than this, actions are tied
+
+
+@dataclass(frozen=True)
+class Task:
+    """Everything a plan depends on besides the data.
+
+    Attributes:
+        problem: sizes, kernels, constants.
+        mode: the bonus mode.
+        r_min: the smallest reward; rewards are shifted by it.
+        max_return: a known maximal return, or None.
+        known_reward: the reward function, or None to learn it.
+        states: all states (S, d) where they are finitely many, else None.
+    """
+
+    problem: Problem
+    mode: Mode
+    r_min: float
+    max_return: float | None = None
+    known_reward: KnownReward | None = None
+    states: Points | None = None
+
+    @property
+    def reward_bonus(self) -> bool:
+        """Whether the learned reward is a regression of its own with a bonus of its own."""
+        return self.known_reward is None and self.mode.provable
+
+    def cap(self, step: int) -> float:
+        """The most that can be left at ``step``, shifted."""
+        steps = self.problem.horizon - step
+        most = steps * self.problem.width
+        if self.max_return is None or steps == 0:
+            return most
+        return min(most, max(self.max_return - self.problem.horizon * self.r_min, 0.0))
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One step of a plan: Q(z) = prior + α(z)ᵀy + bonus, the reward part aside."""
+
+    coef: Coef
+    prior: float
+    terms: BonusTerms
+
+
+@dataclass(frozen=True)
+class RewardEstimate:
+    """A learned reward with its own bonus: clip(α(z)ᵀr + sign·linear·σ(z), 0, width)."""
+
+    coef: Coef
+    linear: float
+    width: float
+
+
+class Site:
+    """A set of states under one embedding: what does not depend on the step is computed once."""
+
+    def __init__(
+        self, grid: Grid, states: Points, task: Task, reward: RewardEstimate | None, sign: float
+    ) -> None:
+        self._grid, self._states, self._task, self._estimate, self._sign = grid, states, task, reward, sign
+
+    @cached_property
+    def sigma(self) -> FloatArray:
+        """σ(z) (q, A)."""
+        return self._grid.std()
+
+    @cached_property
+    def reward(self) -> FloatArray | float:
+        """The shifted reward (q, A), where it is not part of the regression targets."""
+        if self._task.known_reward is not None:
+            return self._task.known_reward(self._states) - self._task.r_min
+        if self._estimate is None:
+            return 0.0
+        r = self._grid.expectation(self._estimate.coef) + self._sign * self._estimate.linear * self.sigma
+        return np.clip(r, 0.0, self._estimate.width)
+
+    def q(self, stage: Stage) -> FloatArray:
+        """Shifted, unclipped Q (q, A)."""
+        q = self._grid.expectation(stage.coef)
+        if stage.prior:
+            q += stage.prior
+        q += self.reward
+        if stage.terms != BonusTerms():
+            q += self._sign * stage.terms.at(self.sigma)
+        return q
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A deterministic function of (state, step), valid whatever is learned after it was made.
+
+    Attributes:
+        task: what was planned for.
+        views: the embedding as it was, one, or one a step.
+        rewards: the learned reward of each view, where it is a regression of its own.
+        stages: one a step, from ``first_step`` on.
+        order: actions in the order in which ties are broken (A,).
+        first_step: earlier steps were already played when this plan was made.
+        sign: +1 for an optimistic plan, −1 for a pessimistic one.
+    """
+
+    task: Task
+    views: Sequence[View]
+    rewards: Sequence[RewardEstimate | None]
+    stages: Sequence[Stage]
+    order: IntArray
+    first_step: int = 0
+    sign: float = 1.0
+
+    def q(self, states: Points, step: int) -> FloatArray:
+        """Q (q, A) at ``step`` in the environment's units, unclipped."""
+        return self._site(states, step).q(self.stages[step - self.first_step]) + self._shift(step)
+
+    def value(self, states: Points, step: int) -> FloatArray:
+        """V (q,) at ``step`` in the environment's units."""
+        q = self._site(states, step).q(self.stages[step - self.first_step])
+        return clip_value(q.max(axis=1), self.task, step) + self._shift(step)
+
+    def act(self, states: Points, step: int) -> IntArray:
+        """Index of the best action (q,) at ``step``."""
+        return self._best(self._site(states, step).q(self.stages[step - self.first_step]))
+
+    def table(self, states: Points) -> IntArray:
+        """Index of the best action at every step and state (H, q); the kernel is evaluated once."""
+        site = self._site(states, 0)
+        rows = []
+        for step, stage in enumerate(self.stages):
+            if len(self.views) > 1:
+                site = self._site(states, step)
+            rows.append(self._best(site.q(stage)))
+        return np.stack(rows)
+
+    def bonus(self, states: Points, step: int) -> FloatArray:
+        """The transition and reward bonus (q, A) that Q contains at ``step``."""
+        site, stage = self._site(states, step), self.stages[step - self.first_step]
+        reward = self.rewards[min(step, len(self.rewards) - 1)]
+        return stage.terms.at(site.sigma) + (reward.linear * site.sigma if reward is not None else 0.0)
+
+    def _site(self, states: Points, step: int) -> Site:
+        i = min(step, len(self.views) - 1)
+        return Site(self.views[i].grid(states), states, self.task, self.rewards[i], self.sign)
+
+    def _shift(self, step: int) -> float:
+        return self.task.r_min * (self.task.problem.horizon - step)
+
+    def _best(self, q: FloatArray) -> IntArray:
+        q = q[:, self.order]
+        tolerance = TIE * self.task.problem.horizon * self.task.problem.width
+        return self.order[np.argmax(q >= q.max(axis=1, keepdims=True) - tolerance, axis=1)]
+
+
+def clip_value(v: FloatArray, task: Task, step: int) -> FloatArray:
+    """V from max_a Q, shifted: to [0, what can be left]; in `paper` mode min{H, ·} and no more."""
+    if task.mode.to_the_letter:
+        return np.minimum(v, task.problem.horizon * task.problem.width)
+    return np.clip(v, 0.0, task.cap(step))
+
+
+def make_plan(
+    embeddings: Sequence[Embedding],
+    task: Task,
+    *,
+    episode: int,
+    order: IntArray,
+    first_step: int = 0,
+    sign: float = 1.0,
+) -> Plan:
+    """Backward pass [CO22, Alg. 1, lines 3-6].
+
+    Args:
+        embeddings: one for all steps, or one for each.
+        task: what is known besides the data.
+        episode: t, from 1.
+        order: actions in the order in which ties are broken (A,).
+        first_step: stop there; earlier steps are not needed any more.
+        sign: +1 adds bonuses, −1 subtracts them.
+    """
+    H, mode = task.problem.horizon, task.mode
+    rewards = [_reward_estimate(E, task) for E in embeddings]
+    norms = _Norms(embeddings, task, rewards, sign) if mode.needs_norms else None
+    stages: list[Stage] = []
+    own_site: Site | None = None  # with one embedding, its support is the site of every step
+    v = np.zeros(len(embeddings[-1].support))  # V_{H+1} = 0 (line 3)
+    for step in reversed(range(first_step, H)):  # line 4
+        i = min(step, len(embeddings) - 1)
+        E = embeddings[i]
+        left = H - 1 - step
+        terms = BonusTerms()
+        if left > 0 or mode.to_the_letter:
+            value_norms = None if norms is None else norms.current
+            terms = mode.bonus(task.problem, E, episode=episode, step=step, norms=value_norms)
+        stage = _stage(E, v, task, step, terms)
+        stages.append(stage)
+        if norms is not None:
+            norms.advance(stage, step)
+        if step == first_step:
+            break
+        if len(embeddings) == 1:
+            own_site = own_site or Site(E.grid(), E.support, task, rewards[0], sign)
+            site = own_site
+        else:
+            states = embeddings[i - 1].support
+            site = Site(E.grid(states), states, task, rewards[i], sign)
+        v = clip_value(site.q(stage).max(axis=1, initial=-np.inf), task, step)  # lines 5-6
+    views = [E.freeze() for E in embeddings]
+    return Plan(task, views, rewards, stages[::-1], order, first_step, sign)
+
+
+def _stage(E: Embedding, v: FloatArray, task: Task, step: int, terms: BonusTerms) -> Stage:
+    """Regress the value of what follows, and the reward with it unless it is known or has its own bonus."""
+    left = task.problem.horizon - 1 - step
+    terminal = -task.r_min * left  # a terminated state earns 0 a step, which is −r_min when shifted
+    separate = task.known_reward is not None or task.reward_bonus
+    prior = 0.0
+    if task.mode.optimistic_prior:
+        prior = task.cap(step + 1 if separate else step)
+    reward, shift = (0.0, 0.0) if separate else (1.0, -task.r_min)
+    return Stage(E.backup(v, reward=reward, offset=shift - prior, terminal=terminal), prior, terms)
+
+
+def _reward_estimate(E: Embedding, task: Task) -> RewardEstimate | None:
+    if not task.reward_bonus:
+        return None
+    problem = task.problem
+    beta = reward_radius(
+        E.information_gain,
+        lam=E.lam,
+        B_R=problem.constant("B_R", task.mode.name),
+        noise=problem.width / 2,  # a bounded reward is sub-Gaussian with half its range
+        delta=problem.delta_reward,
+    )
+    coef = E.backup(np.zeros(len(E.support)), reward=1.0, offset=-task.r_min)
+    return RewardEstimate(coef, beta / math.sqrt(E.lam), problem.width)
+
+
+class _Norms:
+    """Norms of V_{h+1} on all states, carried backwards along the pass.
+
+    Where the states are not finitely many, the support stands in for them: the norms are then lower bounds.
+    """
+
+    def __init__(
+        self,
+        embeddings: Sequence[Embedding],
+        task: Task,
+        rewards: Sequence[RewardEstimate | None],
+        sign: float,
+    ) -> None:
+        self._task = task
+        states = embeddings[-1].support if task.states is None else task.states
+        self._calculate = NormCalculator(task.problem.value_kernel, states) if len(states) else None
+        self._sites = [
+            Site(E.grid(states), states, task, r, sign) for E, r in zip(embeddings, rewards, strict=True)
+        ]
+        self.current = ValueNorms(0.0, 0.0)
+
+    def advance(self, stage: Stage, step: int) -> None:
+        """From V_{h+1} to V_h."""
+        if self._calculate is not None:
+            site = self._sites[min(step, len(self._sites) - 1)]
+            self.current = self._calculate(clip_value(site.q(stage).max(axis=1), self._task, step))

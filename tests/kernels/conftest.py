@@ -1,0 +1,46 @@
+"""One kernel of every kind on two columns, for the facts that hold for all of them."""
+
+import pytest
+
+from cmerl.kernels import (
+    RBF,
+    Constant,
+    Delta,
+    Hamming,
+    Kernel,
+    Linear,
+    Matern,
+    Periodic,
+    Polynomial,
+    RationalQuadratic,
+    StateAction,
+)
+
+KERNELS = [
+    RBF(0.7),
+    RBF((0.5, 2.0)),
+    Matern(0.5, 0.8),
+    Matern(1.5, (0.3, 1.0)),
+    Matern(2.5, 1.2),
+    RationalQuadratic(1.0, 0.6),
+    RationalQuadratic(0.4, (0.5, 3.0)),
+    Periodic(1.5, 0.9),
+    Periodic((1.0, 2.0), (0.8, 1.4)),
+    Linear(radius=9.0),
+    Polynomial(2, 1.0, radius=9.0),
+    Polynomial(3, 0.5, radius=9.0),
+    Polynomial(2, 100.0, radius=9.0),
+    Constant(0.3),
+    Delta(),
+    Hamming(),
+    3.0 * RBF(0.5),
+    RBF(0.5) + Delta() + 0.25,
+    RBF(0.5) * Periodic((2.0, 2.0), 3.0) * Linear(radius=9.0),
+    StateAction(RBF(0.4), Delta()),
+    StateAction(Matern(1.5), 0.5 * RBF() + 1.0),
+]
+
+
+@pytest.fixture(scope="session", params=KERNELS, ids=repr)
+def kernel(request: pytest.FixtureRequest) -> Kernel:
+    return request.param
