@@ -7,6 +7,8 @@ the view first).
 
 from __future__ import annotations
 
+from typing import Generic, TypeVar
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigh
@@ -15,6 +17,7 @@ from scipy.linalg.lapack import dpotrf, dtrtri
 from cmerl.errors import InputError, KernelError
 
 FloatArray = NDArray[np.float64]
+T = TypeVar("T", np.float64, np.intp)
 
 BLOCK = 256  # diagonal blocks are kept inverted: substitution becomes matrix products of this size
 JITTER_LADDER = (0.0, 1e-14, 1e-12, 1e-10, 1e-8)  # relative to the largest diagonal entry
@@ -53,22 +56,22 @@ class GrowingMatrix:
         return self.view
 
 
-class GrowingVector:
+class GrowingVector(Generic[T]):
     """A one-dimensional array that grows at its end with amortised copying."""
 
-    def __init__(self, dtype: type[np.generic] = np.float64) -> None:
-        self._buffer = np.zeros(16, dtype=dtype)
+    def __init__(self, dtype: type[T]) -> None:
+        self._buffer: NDArray[T] = np.zeros(16, dtype=dtype)
         self._size = 0
 
     def __len__(self) -> int:
         return self._size
 
     @property
-    def view(self) -> NDArray[np.generic]:
+    def view(self) -> NDArray[T]:
         """The content (n,)."""
         return self._buffer[: self._size]
 
-    def extend(self, values: NDArray[np.generic]) -> None:
+    def extend(self, values: NDArray[T]) -> None:
         """Append ``values`` (k,)."""
         size = self._size + len(values)
         if size > len(self._buffer):
@@ -138,7 +141,7 @@ class Cholesky:
 
     @property
     def log_det(self) -> float:
-        """log det(K + diag(ridge))."""
+        """The logarithm of det(K + diag(ridge))."""
         return 2.0 * float(np.sum(np.log(self.diag)))
 
     def append(self, K21: FloatArray, K22: FloatArray, ridge: FloatArray | float) -> FloatArray:
@@ -163,8 +166,8 @@ class Cholesky:
         if np.any(negative):
             rows = ", ".join(str(n + i) for i in np.flatnonzero(negative)[:5])
             raise KernelError(
-                f"the kernel is not positive semi-definite: the conditional variance of row {rows} is negative; "
-                "use a kernel that is"
+                f"the kernel is not positive semi-definite: the conditional variance of row {rows} is "
+                "negative; use a kernel that is"
             )
         L = self._L.resize(n + k, n + k)
         L[n:, :n] = L21

@@ -244,18 +244,14 @@ def _require_model(env: Any) -> FiniteModel:
     model = env if isinstance(env, FiniteModel) else finite_model(env)
     if model is None:
         raise InputError(
-            "an exact value needs a known finite model: "
-            "env.unwrapped must expose arrays P (S, A, S) and R (S, A)."
+            "an exact value needs a known finite model: env.unwrapped must expose arrays P (S, A, S) and R (S, A)."
         )
     return model
 
 
 def _are_tables(P: Any, R: Any) -> bool:
     return (
-        isinstance(P, np.ndarray)
-        and isinstance(R, np.ndarray)
-        and R.ndim == 2
-        and P.shape == (*R.shape, len(R))
+        isinstance(P, np.ndarray) and isinstance(R, np.ndarray) and R.ndim == 2 and P.shape == (*R.shape, len(R))
     )
 
 

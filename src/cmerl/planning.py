@@ -81,9 +81,7 @@ class RewardEstimate:
 class Site:
     """A set of states under one embedding: what does not depend on the step is computed once."""
 
-    def __init__(
-        self, grid: Grid, states: Points, task: Task, reward: RewardEstimate | None, sign: float
-    ) -> None:
+    def __init__(self, grid: Grid, states: Points, task: Task, reward: RewardEstimate | None, sign: float) -> None:
         self._grid, self._states, self._task, self._estimate, self._sign = grid, states, task, reward, sign
 
     @cached_property
@@ -141,7 +139,7 @@ class Plan:
     def value(self, states: Points, step: int) -> FloatArray:
         """V (q,) at ``step`` in the environment's units."""
         q = self._site(states, step).q(self.stages[step - self.first_step])
-        return clip_value(q.max(axis=1), self.task, step) + self._shift(step)
+        return clip_value(q.max(axis=1), self.task, step, self.sign) + self._shift(step)
 
     def act(self, states: Points, step: int) -> IntArray:
         """Index of the best action (q,) at ``step``."""
@@ -173,12 +171,16 @@ class Plan:
     def _best(self, q: FloatArray) -> IntArray:
         q = q[:, self.order]
         tolerance = TIE * self.task.problem.horizon * self.task.problem.width
-        return self.order[np.argmax(q >= q.max(axis=1, keepdims=True) - tolerance, axis=1)]
+        first: IntArray = np.argmax(q >= q.max(axis=1, keepdims=True) - tolerance, axis=1)
+        return np.asarray(self.order[first])
 
 
-def clip_value(v: FloatArray, task: Task, step: int) -> FloatArray:
-    """V from max_a Q, shifted: to [0, what can be left]; in `paper` mode min{H, ·} and no more."""
-    if task.mode.to_the_letter:
+def clip_value(v: FloatArray, task: Task, step: int, sign: float = 1.0) -> FloatArray:
+    """V from max_a Q, shifted: to [0, what can be left]; Alg. 1 to the letter has min{H, ·} and no more.
+
+    The paper has no pessimistic plans; clipping them on both sides keeps their norm below B_V.
+    """
+    if task.mode.to_the_letter and sign > 0:
         return np.minimum(v, task.problem.horizon * task.problem.width)
     return np.clip(v, 0.0, task.cap(step))
 
@@ -206,6 +208,7 @@ def make_plan(
     rewards = [_reward_estimate(E, task) for E in embeddings]
     norms = _Norms(embeddings, task, rewards, sign) if mode.needs_norms else None
     stages: list[Stage] = []
+    site: Site
     own_site: Site | None = None  # with one embedding, its support is the site of every step
     v = np.zeros(len(embeddings[-1].support))  # V_{H+1} = 0 (line 3)
     for step in reversed(range(first_step, H)):  # line 4
@@ -222,13 +225,15 @@ def make_plan(
             norms.advance(stage, step)
         if step == first_step:
             break
-        if len(embeddings) == 1:
-            own_site = own_site or Site(E.grid(), E.support, task, rewards[0], sign)
-            site = own_site
-        else:
-            states = embeddings[i - 1].support
+        states = embeddings[i - 1].support  # of the step before, or of the one embedding
+        if len(states) == 0:
+            v = np.zeros(0)
+            continue
+        if len(embeddings) > 1:
             site = Site(E.grid(states), states, task, rewards[i], sign)
-        v = clip_value(site.q(stage).max(axis=1, initial=-np.inf), task, step)  # lines 5-6
+        elif own_site is None:
+            site = own_site = Site(E.grid(), states, task, rewards[0], sign)
+        v = clip_value(site.q(stage).max(axis=1), task, step, sign)  # lines 5-6
     views = [E.freeze() for E in embeddings]
     return Plan(task, views, rewards, stages[::-1], order, first_step, sign)
 
@@ -273,11 +278,12 @@ class _Norms:
         rewards: Sequence[RewardEstimate | None],
         sign: float,
     ) -> None:
-        self._task = task
+        self._task, self._sign = task, sign
         states = embeddings[-1].support if task.states is None else task.states
         self._calculate = NormCalculator(task.problem.value_kernel, states) if len(states) else None
         self._sites = [
-            Site(E.grid(states), states, task, r, sign) for E, r in zip(embeddings, rewards, strict=True)
+            Site(E.grid(states), states, task, r, sign)
+            for E, r in zip(embeddings if len(states) else [], rewards, strict=False)
         ]
         self.current = ValueNorms(0.0, 0.0)
 
@@ -285,4 +291,4 @@ class _Norms:
         """From V_{h+1} to V_h."""
         if self._calculate is not None:
             site = self._sites[min(step, len(self._sites) - 1)]
-            self.current = self._calculate(clip_value(site.q(stage).max(axis=1), self._task, step))
+            self.current = self._calculate(clip_value(site.q(stage).max(axis=1), self._task, step, self._sign))

@@ -86,9 +86,7 @@ class Transitions:
         return len(self.Z)
 
     def __getitem__(self, rows: slice) -> Transitions:
-        return Transitions(
-            self.Z[rows], self.next_states[rows], self.rewards[rows], self.terminated[rows]
-        )
+        return Transitions(self.Z[rows], self.next_states[rows], self.rewards[rows], self.terminated[rows])
 
 
 class PointSet:
@@ -115,9 +113,7 @@ class PointSet:
         if isinstance(X, np.ndarray) != (self._objects is None):
             raise InputError(f"{name} mixes numeric rows with objects: use one kind for all updates")
         if isinstance(X, np.ndarray) and X.shape[1] != self._array.shape[1]:
-            raise InputError(
-                f"{name} has {X.shape[1]} columns, but the data so far has {self._array.shape[1]}"
-            )
+            raise InputError(f"{name} has {X.shape[1]} columns, but the data so far has {self._array.shape[1]}")
 
     def add(self, X: Points) -> NDArray[np.intp]:
         """Ids (n,) of the points, new ones appended."""

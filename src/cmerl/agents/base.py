@@ -171,7 +171,8 @@ class Agent(ABC):
             states = [self._model.index(obs) for obs in seen.observations]
             return oracles.gap_regret(self._solution, states, [int(a) for a in seen.actions]), "gaps"
         played: Any = policies[0]
-        played = getattr(played, "probabilities", played)  # a random policy is evaluated as such
+        if hasattr(played, "probabilities"):  # a random policy is evaluated as such, not as what it drew
+            played = played.probabilities(self._model.observations)
         value = oracles.evaluate(self._model, played, self.horizon)
         start = self._model.index(seen.observations[0])
         return oracles.policy_regret(self._solution, value, start), "policy"

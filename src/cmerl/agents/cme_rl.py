@@ -131,9 +131,7 @@ class CMERL(Agent):
             raise InputError(f"bonus {self.mode.name!r} never replans inside an episode: drop replan=True")
         self.replan = not self.mode.provable if replan == "auto" else bool(replan)
         count = 1 if time_homogeneous else self.horizon
-        self._embeddings = [
-            ExactEmbedding(self.kernel, self.lam, self.actions.rows) for _ in range(count)
-        ]
+        self._embeddings = [ExactEmbedding(self.kernel, self.lam, self.actions.rows) for _ in range(count)]
         self._pending: list[tuple[int, FloatArray, FloatArray, float, bool]] = []
         self._batches: list[tuple[NDArray[np.intp], Transitions]] = []  # everything learned, update by update
         self._plans: dict[tuple[bool, float], Plan] = {}  # of the next episode; emptied by every update
@@ -170,13 +168,13 @@ class CMERL(Agent):
         return (min(lo, 0.0), max(hi, 0.0)) if self._terminations else (lo, hi)
 
     def policy(self, explore: bool = True) -> PlanPolicy:
-        """The plan that the next episode would play, as policy(obs, step)."""
+        """The plan that the next episode would play; call it with an observation and a step."""
         return PlanPolicy(self._plan(explore), self.states, self.actions)
 
     def q_values(self, obs: Any, step: int = 0) -> FloatArray:
         """Optimistic Q (A,) in the environment's units."""
         self._check_step(step)
-        return self._plan().q(self.states.encode(obs), step)[0]
+        return np.asarray(self._plan().q(self.states.encode(obs), step)[0])
 
     def value_bounds(self, obs: Any, step: int = 0) -> tuple[float, float]:
         """(lower, upper) bounds on V* that hold with probability 1 − delta, in provable modes."""
@@ -184,9 +182,10 @@ class CMERL(Agent):
         if not self.mode.provable:
             raise InputError(f"bonus {self.mode.name!r} proves nothing: use a provable mode for value bounds")
         state = self.states.encode(obs)
+        least, most = ((self.horizon - step) * r for r in self.reward_range)
         lower = float(self._plan(sign=-1.0).value(state, step)[0])
         upper = float(self._plan().value(state, step)[0])
-        return lower, upper
+        return max(lower, least), min(upper, most)
 
     def confidence_set(self) -> ConfidenceSet:
         """C_t for the next episode, on finite state spaces, in the modes that have one radius."""
@@ -287,7 +286,8 @@ class CMERL(Agent):
 
     def _known_reward(self, states: Points) -> FloatArray:
         """The user's reward function at states × actions (q, A); each state is asked for once."""
-        assert callable(self.reward) and isinstance(states, np.ndarray)
+        assert callable(self.reward)
+        assert isinstance(states, np.ndarray)
         rows = []
         for state in states:
             key = state.tobytes()

@@ -65,6 +65,12 @@ class StateSpace:
 
     def encode(self, obs: Any) -> FloatArray:
         """One observation as a row (1, d), checked."""
+        if (
+            self.states is not None
+            and isinstance(obs, int | np.integer)
+            and self.start <= obs < self.start + self.states
+        ):
+            return np.array([[float(obs)]])  # the common case, quickly
         try:
             x = np.asarray(obs, dtype=np.float64)
         except (TypeError, ValueError):

@@ -51,7 +51,7 @@ class Mode(ABC):
     optimistic_prior: ClassVar[bool] = False  # unseen state-actions are worth the most that can be left
     needs_norms: ClassVar[bool] = False  # wants ValueNorms of V_{h+1}
 
-    def check(self, problem: Problem) -> None:  # noqa: B027 - most modes have nothing to check beyond radius
+    def check(self, problem: Problem) -> None:
         """Raise a typed error now rather than in the first plan."""
 
     @abstractmethod

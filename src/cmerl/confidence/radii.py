@@ -32,5 +32,5 @@ def tight_radius(sum_r: float, *, lam: float, B_P: float, D: float, delta: float
 
 
 def reward_radius(information_gain: float, *, lam: float, B_R: float, noise: float, delta: float) -> float:
-    """β_R: the self-normalised radius for a reward function of norm ≤ B_R seen with ``noise``-sub-Gaussian noise."""
+    """β_R: self-normalised radius for a reward of norm ≤ B_R seen with ``noise``-sub-Gaussian noise."""
     return math.sqrt(lam) * B_R + noise * math.sqrt(2.0 * (information_gain + math.log(1.0 / delta)))

@@ -65,7 +65,7 @@ class ConfidenceSet:
         if np.any(seen < 0):
             raise InputError("the embedding has seen a next state that is not among the given states")
         self._estimate = np.zeros((S * A, S))
-        np.add.at(self._estimate, (slice(None), seen), embedding.weights(Z))
+        np.add.at(self._estimate.T, seen, embedding.weights(Z).T)
         # In the domain's own coordinates M = Φᵀdiag(N)Φ + λI, so ‖EM^{1/2}‖ needs only N + λK_φ⁻¹.
         counts = embedding.visit_counts(Z)
         self._metric = np.diag(counts) + embedding.lam * Cholesky.of(embedding.kernel(Z)).solve(np.eye(S * A))

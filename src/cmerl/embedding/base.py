@@ -81,9 +81,7 @@ class Embedding(Protocol):
         """Learn from a batch; unchanged when this raises."""
         ...
 
-    def backup(
-        self, v: FloatArray, *, reward: float = 1.0, offset: float = 0.0, terminal: float = 0.0
-    ) -> Coef:
+    def backup(self, v: FloatArray, *, reward: float = 1.0, offset: float = 0.0, terminal: float = 0.0) -> Coef:
         """Regress y_i = reward·r_i + V(s'_i) + offset on the state-actions.
 
         Args:

@@ -45,7 +45,7 @@ class ExactEmbedding:
         self._log_group = GrowingVector(np.intp)
         self._log_point = GrowingVector(np.intp)
         self._log_next = GrowingVector(np.intp)
-        self._log_reward = GrowingVector()
+        self._log_reward = GrowingVector(np.float64)
 
     def _ensure_regressions(self) -> None:
         kernel = self.kernel
@@ -139,14 +139,10 @@ class ExactEmbedding:
         self._log_next.extend(nexts)
         self._log_reward.extend(rewards)
 
-    def backup(
-        self, v: FloatArray, *, reward: float = 1.0, offset: float = 0.0, terminal: float = 0.0
-    ) -> Coef:
+    def backup(self, v: FloatArray, *, reward: float = 1.0, offset: float = 0.0, terminal: float = 0.0) -> Coef:
         """(K + λI)⁻¹y with y_i = reward·r_i + V(s'_i) + offset, one vector a regression."""
         v = np.append(v, terminal)  # index -1 is a terminated state
-        return [
-            r.coef(r.targets(v, reward, offset)) if r.factor.n else np.empty(0) for r in self._regressions
-        ]
+        return [r.coef(r.targets(v, reward, offset)) if r.factor.n else np.empty(0) for r in self._regressions]
 
     def grid(self, states: Points | None = None) -> ExactGrid | SupportGrid:
         """The embedding at states × actions; at its own support by default, cached as data grow."""

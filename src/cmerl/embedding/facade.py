@@ -34,9 +34,7 @@ class ConditionalMeanEmbedding:
         value_kernel: k_ψ on y; only the confidence set and the sketches need it.
     """
 
-    def __init__(
-        self, kernel: Any, lam: float = 1.0, backend: str = "exact", value_kernel: Any = None
-    ) -> None:
+    def __init__(self, kernel: Any, lam: float = 1.0, backend: str = "exact", value_kernel: Any = None) -> None:
         if backend != "exact":
             raise InputError(f"backend {backend!r} is unknown: use 'exact'")
         self._embedding = ExactEmbedding(as_kernel(kernel), lam)

@@ -73,12 +73,12 @@ class RidgeRegression:
     def _clear_rows(self) -> None:
         self.factor = Cholesky()
         self._ids = GrowingVector(np.intp)  # row -> id of its point
-        self._counts = GrowingVector()  # row -> observations merged into it
-        self._rewards = GrowingVector()  # row -> sum of their rewards
+        self._counts = GrowingVector(np.float64)  # row -> observations merged into it
+        self._rewards = GrowingVector(np.float64)  # row -> sum of their rewards
         # How often each row saw each next state; -1 stands for a terminated one.
         self._pair_row = GrowingVector(np.intp)
         self._pair_next = GrowingVector(np.intp)
-        self._pair_count = GrowingVector()
+        self._pair_count = GrowingVector(np.float64)
 
     @property
     def ids(self) -> IntArray:
@@ -126,13 +126,13 @@ class RidgeRegression:
 
     def _merge_repeats(self) -> None:
         m = len(self.points)
-        counts = np.bincount(self.ids, self.counts, m)
-        rewards = np.bincount(self.ids, self._rewards.view, m)
+        counts = _sum_by(self.ids, self.counts, m)
+        rewards = _sum_by(self.ids, self._rewards.view, m)
         # Merge equal (point, next state) pairs by coding each as one integer.
         width = int(self._pair_next.view.max()) + 2
         code = self.ids[self._pair_row.view] * width + self._pair_next.view + 1
         pairs, where = np.unique(code, return_inverse=True)
-        pair_counts = np.bincount(where, self._pair_count.view)
+        pair_counts = _sum_by(where, self._pair_count.view, len(pairs))
         K = self.kernel(self.points.points)
         jitter = self.factor.jitter
         self._clear_rows()
@@ -149,18 +149,21 @@ class RidgeRegression:
     def targets(self, v: FloatArray, reward: float, offset: float) -> FloatArray:
         """Mean target of each row (rows,); the last entry of v is the value of a terminated state."""
         rows = self.factor.n
-        total = np.bincount(self._pair_row.view, self._pair_count.view * v[self._pair_next.view], rows)
+        weighted = self._pair_count.view * v[self._pair_next.view]
+        total = _sum_by(self._pair_row.view, weighted, rows)
         if reward:
             total += reward * self._rewards.view
         total /= self.counts
         if offset:
             total += offset
-        return np.asarray(total)
+        return total
 
     def coef(self, y: FloatArray) -> FloatArray:
         """Coefficients by id of point (m,): f(x) = k(x, points) @ coef."""
         coef = self.factor.solve(y)
-        return coef if len(coef) == len(self.points) else np.bincount(self.ids, coef, len(self.points))
+        if len(coef) == len(self.points):
+            return coef
+        return _sum_by(self.ids, coef, len(self.points))
 
     def snapshot(self) -> Snapshot:
         """This regression as it is now; later observations do not change it."""
@@ -171,7 +174,7 @@ class RidgeRegression:
         alive = self._pair_next.view >= 0
         rows, nexts = self._pair_row.view[alive], self._pair_next.view[alive]
         share = self._pair_count.view[alive] / self.counts[rows]
-        np.add.at(out, (slice(None), nexts), self.snapshot().row_weights(Kqz)[:, rows] * share)
+        np.add.at(out.T, nexts, (self.snapshot().row_weights(Kqz)[:, rows] * share).T)
 
     def observation_weights(self, Kqz: FloatArray) -> FloatArray:
         """α of a single observation at each distinct point (q, m); repeats of a point share its weight."""
@@ -185,3 +188,8 @@ def check_ridge(lam: float) -> float:
     if not np.isfinite(lam) or lam <= 0:
         raise InputError(f"lam must be a positive number, not {lam!r}")
     return float(lam)
+
+
+def _sum_by(index: IntArray, values: FloatArray, size: int) -> FloatArray:
+    """Sums of the values that share an index (size,)."""
+    return np.asarray(np.bincount(index, values, size), dtype=np.float64)

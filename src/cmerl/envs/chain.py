@@ -38,9 +38,7 @@ class Chain(FiniteMDP):
         coordinates: Observe the link scaled to [0, 1] instead of its number.
     """
 
-    def __init__(
-        self, states: int = 5, slip: float = 0.2, horizon: int = 20, coordinates: bool = False
-    ) -> None:
+    def __init__(self, states: int = 5, slip: float = 0.2, horizon: int = 20, coordinates: bool = False) -> None:
         states = check_count("states", states, least=2)
         P, R = chain_tables(states, check_probability("slip", slip))
         super().__init__(

@@ -39,9 +39,7 @@ class SklearnKernel(Kernel):
             raise KernelError(f"SklearnKernel wraps scikit-learn kernels, got {_kind(self.kernel)}.")
         if any(type(part).__name__ == "WhiteKernel" for part in _sklearn_parts(self.kernel)):
             # It gives k(X) ≠ k(X, X), so it is no function of two points.
-            raise KernelError(
-                "WhiteKernel is observation noise, not a kernel: leave it out and set lam instead."
-            )
+            raise KernelError("WhiteKernel is observation noise, not a kernel: leave it out and set lam instead.")
 
     @property
     def bound(self) -> float:
@@ -138,9 +136,7 @@ def as_kernel(obj: Any) -> Kernel:
         return SklearnKernel(obj)
     if callable(obj):
         return CallableKernel(obj)
-    raise KernelError(
-        f"Expected a cmerl kernel, a scikit-learn kernel or a function k(X, Y), got {_kind(obj)}."
-    )
+    raise KernelError(f"Expected a cmerl kernel, a scikit-learn kernel or a function k(X, Y), got {_kind(obj)}.")
 
 
 _NONNEGATIVE = {"RBF", "Matern", "RationalQuadratic", "ExpSineSquared", "ConstantKernel"}

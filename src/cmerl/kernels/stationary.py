@@ -169,7 +169,5 @@ class Periodic(Stationary):
         points on circles, and as fast.
         """
         angles = X * (2.0 * math.pi / np.asarray(self.period))
-        circles: FloatArray = np.hstack(
-            (np.cos(angles) / self.lengthscale, np.sin(angles) / self.lengthscale)
-        )
+        circles: FloatArray = np.hstack((np.cos(angles) / self.lengthscale, np.sin(angles) / self.lengthscale))
         return circles
