@@ -181,11 +181,15 @@ class Cholesky:
         L = self.L
         for start in range(old - old % BLOCK, self.n, BLOCK):
             stop = min(start + BLOCK, self.n)
-            inverse = triangular_inverse(L[start:stop, start:stop])
-            if start // BLOCK < len(self._inverses):
-                self._inverses[start // BLOCK] = inverse
-            else:
-                self._inverses.append(inverse)
+            have = max(old - start, 0)
+            inverse = np.zeros((stop - start, stop - start))
+            fresh = triangular_inverse(L[start + have : stop, start + have : stop])
+            inverse[have:, have:] = fresh
+            if have:  # only the new rows of the block are worked out
+                known = self._inverses.pop()
+                inverse[:have, :have] = known
+                inverse[have:, :have] = -fresh @ (L[start + have : stop, start : start + have] @ known)
+            self._inverses.append(inverse)
 
     def half_solve(self, B: FloatArray) -> FloatArray:
         """L⁻¹B for B (r,) or (r, q); r < n solves with the leading r rows, the factor as it was then."""
@@ -210,8 +214,14 @@ class Cholesky:
 
     def solve(self, B: FloatArray) -> FloatArray:
         """(K + diag(ridge))⁻¹B for B (r,) or (r, q); r < n solves with the leading r rows."""
-        X = self.half_solve(B)
-        L, r = self.L, len(X)
+        return self._back_solve(self.half_solve(B))
+
+    def back_solve(self, B: FloatArray) -> FloatArray:
+        """L⁻ᵀB for B (r,) or (r, q), which turns L⁻¹y into (K + diag(ridge))⁻¹y."""
+        return self._back_solve(np.array(B, dtype=np.float64))
+
+    def _back_solve(self, X: FloatArray) -> FloatArray:
+        L, r = self.L, self._check_rows(X)
         for start in reversed(range(0, r, BLOCK)):
             stop = min(start + BLOCK, r)
             if stop < r:

@@ -1,6 +1,7 @@
 """Sums, products and multiples: their matrices, their constants, and the operators that make them."""
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -16,9 +17,7 @@ Y = np.random.default_rng(4).normal(size=(20, 2))
 def test_sums_and_products_agree_with_sklearn() -> None:
     ours = 2.0 * RBF(0.5) * Matern(1.5, 0.8) + Linear() + 0.3
     theirs = (
-        sk.ConstantKernel(2.0) * sk.RBF(0.5) * sk.Matern(0.8, nu=1.5)
-        + sk.DotProduct(0.0)
-        + sk.ConstantKernel(0.3)
+        sk.ConstantKernel(2.0) * sk.RBF(0.5) * sk.Matern(0.8, nu=1.5) + sk.DotProduct(0.0) + sk.ConstantKernel(0.3)
     )
     np.testing.assert_allclose(ours(X, Y), theirs(X, Y), rtol=1e-10, atol=1e-13)
     np.testing.assert_allclose(ours.diag(X), theirs.diag(X), rtol=1e-12)
@@ -61,6 +60,20 @@ def test_a_constant_factor_keeps_the_diameter_of_the_other() -> None:
     unbounded = Constant(4.0) * Linear()
     assert unbounded.bound == unbounded.diameter == math.inf
     assert (Constant(4.0) * Constant(9.0)).diameter == 0.0
+
+
+@dataclass(frozen=True)
+class OnUnitBall(Linear):
+    """The linear kernel on a ball of radius 1 with an unknown centre: no bound, yet a diameter."""
+
+    @property
+    def diameter(self) -> float:
+        return 2.0
+
+
+def test_a_constant_factor_needs_no_bound_on_the_other() -> None:
+    assert OnUnitBall().bound == math.inf
+    assert (Constant(9.0) * OnUnitBall()).diameter == pytest.approx(6.0)
 
 
 def test_unbounded_parts_make_unbounded_sums() -> None:

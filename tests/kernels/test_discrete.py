@@ -85,7 +85,7 @@ def test_errors() -> None:
         Hamming()([1, 2])
     with pytest.raises(InputError, match="at least one coordinate, got empty ones"):
         Hamming()(["", ""])
-    with pytest.raises(InputError, match="Two items of type tuple cannot be compared by ==: use tuples"):
+    with pytest.raises(InputError, match="Items of type tuple that hold arrays cannot be compared by =="):
         Delta()([(np.zeros(2), 1), (np.ones(2), 1)])
     with pytest.raises(InputError, match="must be numbers, but the list passed"):
         Delta()(np.zeros((2, 1)), ["a", "b"])

@@ -99,7 +99,7 @@ def test_rounding_does_not_push_unit_vectors_out() -> None:
         (lambda: Linear(-1.0), "radius must be positive"),
         (lambda: Polynomial(0), "degree must be positive"),
         (lambda: Polynomial(1.5), "degree must be a whole number, at least 1, got 1.5"),
-        (lambda: Polynomial(2, -1.0), "offset must be positive and finite, got -1.0"),
+        (lambda: Polynomial(2, -1.0), "a non-zero offset must be positive and finite, got -1.0"),
         (lambda: Polynomial(2, 1.0, 0.0), "radius must be positive"),
     ],
 )

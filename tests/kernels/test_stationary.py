@@ -89,6 +89,14 @@ def test_a_point_and_its_copy_have_kernel_one(
     np.testing.assert_array_equal(np.diag(kernel(X)), 1.0)
 
 
+@pytest.mark.parametrize("far", [0.0, 10.0, 1e3, 1e5])
+def test_distant_points_do_not_disturb_close_ones(far: float, XY: tuple[np.ndarray, np.ndarray]) -> None:
+    X, Y = (np.vstack((Z, Z + far)) for Z in XY)
+    np.testing.assert_allclose(RBF(0.7)(X, Y), sk.RBF(0.7)(X, Y), rtol=1e-10, atol=1e-12)
+    theirs = sk.RationalQuadratic(0.7, alpha=0.5)
+    np.testing.assert_allclose(RationalQuadratic(0.5, 0.7)(X, Y), theirs(X, Y), rtol=1e-10, atol=1e-12)
+
+
 def test_matern_keeps_its_digits_at_small_distances() -> None:
     r = 1e-9
     K = Matern(0.5)(np.array([[1000.0]]), np.array([[1000.0 + r]]))

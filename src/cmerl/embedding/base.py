@@ -6,8 +6,7 @@ embedding holds its data (every transition, features, landmarks) is its own affa
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +15,8 @@ from cmerl.kernels import Kernel
 from cmerl.transitions import Points, Transitions
 
 FloatArray = NDArray[np.float64]
-Coef = Sequence[FloatArray]
-"""(K + λI)⁻¹y in the embedding's own coordinates; only that embedding can read it."""
+Coef: TypeAlias = Any
+"""A regressed target in the embedding's own coordinates; only the embedding that made it can read it."""
 
 
 class Grid(Protocol):

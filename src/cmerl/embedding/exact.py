@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cmerl.embedding.base import Coef
 from cmerl.embedding.grids import ExactGrid, ExactView, Layout, SupportGrid
-from cmerl.embedding.regression import IntArray, RidgeRegression, check_ridge
+from cmerl.embedding.regression import HalfSolved, IntArray, RidgeRegression, check_ridge
 from cmerl.errors import CmerlError
 from cmerl.kernels import Kernel, StateAction
 from cmerl.linalg import GrowingVector
@@ -139,10 +139,12 @@ class ExactEmbedding:
         self._log_next.extend(nexts)
         self._log_reward.extend(rewards)
 
-    def backup(self, v: FloatArray, *, reward: float = 1.0, offset: float = 0.0, terminal: float = 0.0) -> Coef:
-        """(K + λI)⁻¹y with y_i = reward·r_i + V(s'_i) + offset, one vector a regression."""
+    def backup(
+        self, v: FloatArray, *, reward: float = 1.0, offset: float = 0.0, terminal: float = 0.0
+    ) -> Sequence[HalfSolved]:
+        """L⁻¹y with y_i = reward·r_i + V(s'_i) + offset, one vector a regression."""
         v = np.append(v, terminal)  # index -1 is a terminated state
-        return [r.coef(r.targets(v, reward, offset)) if r.factor.n else np.empty(0) for r in self._regressions]
+        return [r.solve(r.targets(v, reward, offset)) for r in self._regressions]
 
     def grid(self, states: Points | None = None) -> ExactGrid | SupportGrid:
         """The embedding at states × actions; at its own support by default, cached as data grow."""
@@ -156,12 +158,12 @@ class ExactEmbedding:
         """The embedding as it is now, for a plan that outlives later updates."""
         return ExactView(self.layout, [r.snapshot() for r in self._regressions])
 
-    def expectation(self, coef: Coef, Zq: Points) -> FloatArray:
+    def expectation(self, coef: Sequence[HalfSolved], Zq: Points) -> FloatArray:
         """α(z)ᵀy at the state-actions (q,)."""
         out = np.zeros(len(Zq))
         for g, rows, X in self._parts(Zq):
-            if len(coef[g]):
-                out[rows] = self._Kqz(g, X)[:, : len(coef[g])] @ coef[g]
+            full = coef[g].full
+            out[rows] = self._Kqz(g, X)[:, : len(full)] @ full
         return out
 
     def std(self, Zq: Points) -> FloatArray:

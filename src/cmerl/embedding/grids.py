@@ -14,11 +14,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from cmerl.embedding.base import Coef
-from cmerl.embedding.regression import RidgeRegression, Snapshot
+from cmerl.embedding.regression import HalfSolved, RidgeRegression, Snapshot
 from cmerl.kernels import Kernel, StateAction
 from cmerl.linalg import GrowingMatrix
-from cmerl.transitions import Points
+from cmerl.transitions import Points, take
 
 FloatArray = NDArray[np.float64]
 
@@ -80,24 +79,22 @@ class ExactGrid:
             return np.empty((0, len(self.layout.actions)))
         return self.layout.kernel.action_kernel(self.layout.kernel.split(points)[1], self.layout.actions)
 
-    def expectation(self, coef: Coef) -> FloatArray:
-        """α(z)ᵀy (q, A), or (q, A, H) for coefficients with one column a step."""
-        q, A = len(self.states), len(self.layout.actions)
+    def expectation(self, coef: Sequence[HalfSolved]) -> FloatArray:
+        """α(z)ᵀy (q, A)."""
         if self.layout.split:
-            return np.stack([K[:, : len(c)] @ c for K, c in zip(self._Kqz, coef, strict=True)], axis=1)
-        c, m = coef[0], len(coef[0])
+            return _by_action([K @ c.full for K, c in zip(self._Kqz, coef, strict=True)], self.layout)
         if self.layout.product:
-            by_action = self._Ka[:m].reshape(m, A, *([1] * (c.ndim - 1))) * c[:, None]
-            return (self._Ks[:, :m] @ by_action.reshape(m, -1)).reshape(q, A, *c.shape[1:])
-        return (self._Kqz[0][:, :m] @ c).reshape(q, A, *c.shape[1:])
+            return self._Ks @ (self._Ka * coef[0].full[:, None])
+        return (self._Kqz[0] @ coef[0].full).reshape(-1, len(self.layout.actions))
 
     def std(self) -> FloatArray:
         """σ(z) (q, A)."""
-        return np.sqrt(self._by_action([r.variance(K, self._kqq) for r, K in self._with_kernels()]))
+        return np.sqrt(_by_action([r.variance(K, self._kqq) for r, K in self._with_kernels()], self.layout))
 
     def weight_norm1(self) -> FloatArray:
         """‖α(z)‖₁ (q, A)."""
-        return self._by_action([np.abs(r.row_weights(K)).sum(axis=1) for r, K in self._with_kernels()])
+        norms = [np.abs(r.row_weights(K)).sum(axis=1) for r, K in self._with_kernels()]
+        return _by_action(norms, self.layout)
 
     def _with_kernels(self) -> zip[tuple[Snapshot, FloatArray]]:
         return zip(self.regressions, self._Kqz, strict=True)
@@ -106,11 +103,6 @@ class ExactGrid:
     def _kqq(self) -> FloatArray:
         kernel = self.regressions[0].kernel
         return kernel.diag(self.states if self.layout.split else self.layout.state_actions(self.states))
-
-    def _by_action(self, columns: list[FloatArray]) -> FloatArray:
-        if self.layout.split:
-            return np.stack(columns, axis=1)
-        return columns[0].reshape(len(self.states), len(self.layout.actions))
 
 
 @dataclass(frozen=True)
@@ -125,6 +117,13 @@ class ExactView:
         return ExactGrid(self.layout, self.regressions, states)
 
 
+def _by_action(values: list[FloatArray], layout: Layout) -> FloatArray:
+    """One vector (q,) an action, or all state-actions in one (q·A,), as (q, A)."""
+    if layout.split:
+        return np.array(values).T  # a column an action in memory too: maxima over actions are quick
+    return values[0].reshape(-1, len(layout.actions))
+
+
 def _kernel(kernel: Kernel, X: Points, Y: Points) -> FloatArray:
     """Kernel matrix (q, m), also where one side is still empty and so has no columns."""
     return kernel(X, Y) if len(X) and len(Y) else np.empty((len(X), len(Y)))
@@ -133,106 +132,102 @@ def _kernel(kernel: Kernel, X: Points, Y: Points) -> FloatArray:
 class SupportGrid:
     """The embedding at its own growing support × actions: each kernel value and solve is computed once.
 
-    New observations add rows to W = L⁻¹k(rows, queries) and reduce σ² by their squares; new support states
-    add columns.
+    Means are Wᵀ(L⁻¹y) with W = L⁻¹k(rows, queries), so a backup needs one triangular solve and σ² comes free.
+    A product kernel reads k_s alone instead, which is A times smaller than W.
     """
 
     def __init__(self, layout: Layout, regressions: Sequence[RidgeRegression]) -> None:
-        self.layout, self.regressions = layout, regressions
-        self._kernels = [GrowingMatrix() for _ in regressions]
+        self.layout = layout
+        self._half_weights = [_HalfWeights(r) for r in regressions]
+        self._regression = regressions[0]
+        self._Ks = GrowingMatrix()
         self._Ka = np.empty((0, len(layout.actions)))
-        self._variances: list[_GrowingVariance] | None = None
         self._states: Points = np.empty((0, 0))
 
     def refresh(self, states: Points) -> SupportGrid:
-        """Extend the caches to the current support."""
+        """Extend the caches to the current support and data."""
         self._states = states
-        for cache, regression in zip(self._kernels, self.regressions, strict=True):
-            if self.layout.product:
-                assert isinstance(self.layout.kernel, StateAction)
-                kernel = self.layout.kernel
-                points = kernel.split(regression.points.points)[0] if len(regression.points) else []
-                _extend(cache, kernel.state_kernel, states, points)
-                done, m = len(self._Ka), len(regression.points)
-                if m > done:
-                    new = kernel.split(regression.points.points[done:])[1]
-                    self._Ka = np.vstack([self._Ka, kernel.action_kernel(new, self.layout.actions)])
-            else:
-                queries = states if self.layout.split else self.layout.state_actions(states)
-                _extend(cache, regression.kernel, queries, regression.points.points)
+        if self.layout.product:
+            self._refresh_product()
+        else:
+            self._refresh_half_weights()
         return self
 
-    def expectation(self, coef: Coef) -> FloatArray:
+    def _refresh_half_weights(self) -> None:
+        queries = self._states if self.layout.split else self.layout.state_actions(self._states)
+        for half_weights in self._half_weights:
+            half_weights.refresh(queries)
+
+    def _refresh_product(self) -> None:
+        kernel, points = self.layout.kernel, self._regression.points.points
+        assert isinstance(kernel, StateAction)
+        q, m, q0, m0 = len(self._states), len(points), *self._Ks.shape
+        if m == 0:
+            return
+        states, actions = kernel.split(points)
+        Ks = self._Ks.resize(q, m)
+        if q > q0:
+            Ks[q0:] = kernel.state_kernel(self._states[q0:], states)
+        if m > m0 and q0:
+            Ks[:q0, m0:] = kernel.state_kernel(self._states[:q0], states[m0:])
+        if m > m0:
+            self._Ka = np.vstack([self._Ka, kernel.action_kernel(actions[m0:], self.layout.actions)])
+
+    def expectation(self, coef: Sequence[HalfSolved]) -> FloatArray:
         """α(z)ᵀy (m, A)."""
-        A = len(self.layout.actions)
-        if self.layout.split:
-            pairs = zip(self._kernels, coef, strict=True)
-            return np.stack([K.view[:, : len(c)] @ c for K, c in pairs], axis=1)
-        K, c = self._kernels[0].view[:, : len(coef[0])], coef[0]
         if self.layout.product:
-            return K @ (self._Ka[: len(c)] * c[:, None])
-        return (K @ c).reshape(-1, A)
+            return self._Ks.view @ (self._Ka * coef[0].full[:, None])
+        columns = [c.half @ w.W for c, w in zip(coef, self._half_weights, strict=True)]
+        return _by_action(columns, self.layout)
 
     def std(self) -> FloatArray:
         """σ(z) (m, A)."""
-        if self._variances is None:
-            self._variances = [_GrowingVariance(r) for r in self.regressions]
-        if self.layout.split:
-            columns = [
-                v.refresh(K.view, self._states) for v, K in zip(self._variances, self._kernels, strict=True)
-            ]
-            return np.sqrt(np.stack(columns, axis=1))
-        Zq = self.layout.state_actions(self._states)
         if self.layout.product:
-            K = (self._kernels[0].view[:, None, :] * self._Ka.T[None]).reshape(len(Zq), -1)
-        else:
-            K = self._kernels[0].view
-        return np.sqrt(self._variances[0].refresh(K, Zq)).reshape(-1, len(self.layout.actions))
+            self._refresh_half_weights()
+        return np.sqrt(_by_action([np.maximum(w.variance, 0.0) for w in self._half_weights], self.layout))
 
     def weight_norm1(self) -> FloatArray:
         """‖α(z)‖₁ (m, A)."""
-        return ExactGrid(self.layout, [r.snapshot() for r in self.regressions], self._states).weight_norm1()
+        regressions = [w.regression.snapshot() for w in self._half_weights]
+        return ExactGrid(self.layout, regressions, self._states).weight_norm1()
 
 
-def _extend(cache: GrowingMatrix, kernel: Kernel, queries: Points, points: Points) -> None:
-    """Grow the cached kernel matrix to queries × points, evaluating only what is new."""
-    q0, m0 = cache.shape
-    q, m = len(queries), len(points)
-    if (q, m) == (q0, m0):
-        return
-    K = cache.resize(q, m)
-    if q > q0 and m:
-        K[q0:] = kernel(queries[q0:], points)
-    if m > m0 and q0:
-        K[:q0, m0:] = kernel(queries[:q0], points[m0:])
+class _HalfWeights:
+    """W = L⁻¹k(rows, queries) and σ² of one regression, as both its rows and the queries grow.
 
-
-class _GrowingVariance:
-    """σ² of one regression at a growing list of queries."""
+    New rows reduce σ² by their squares; new queries are new columns.
+    """
 
     def __init__(self, regression: RidgeRegression) -> None:
         self.regression = regression
         self._clear()
 
     def _clear(self) -> None:
-        self.generation = self.regression.generation
+        self._generation = self.regression.generation
         self._W = GrowingMatrix()
-        self._var = np.empty(0)
+        self.variance = np.empty(0)
 
-    def refresh(self, Kqz: FloatArray, queries: Points) -> FloatArray:
-        """σ² (q,) from the kernel at queries × distinct points (q, m)."""
-        if self.generation != self.regression.generation:
+    @property
+    def W(self) -> FloatArray:
+        """L⁻¹k(rows, queries) (rows, q)."""
+        return self._W.view
+
+    def refresh(self, queries: Points) -> None:
+        """Extend to the current rows and to the given queries, which continue those given before."""
+        if self._generation != self.regression.generation:
             self._clear()
-        factor, ids = self.regression.factor, self.regression.ids
+        factor, ids, kernel = self.regression.factor, self.regression.ids, self.regression.kernel
+        points = self.regression.points.points
         (r0, q0), (r, q) = self._W.shape, (factor.n, len(queries))
         W = self._W.resize(r, q)
         if r > r0 and q0:
-            W[r0:, :q0] = Kqz[:q0, ids[r0:]].T
+            W[r0:, :q0] = kernel(take(points, ids[r0:]), queries[:q0])
             factor.half_solve_from(r0, W[:, :q0])
-            self._var -= np.einsum("rq,rq->q", W[r0:, :q0], W[r0:, :q0])
+            self.variance -= np.einsum("rq,rq->q", W[r0:, :q0], W[r0:, :q0])
         if q > q0:
-            W[:, q0:] = Kqz[q0:, ids].T
-            factor.half_solve_from(0, W[:, q0:])
-            fresh = self.regression.kernel.diag(queries[q0:])
-            self._var = np.concatenate([self._var, fresh - np.einsum("rq,rq->q", W[:, q0:], W[:, q0:])])
-        return np.maximum(self._var, 0.0)
+            fresh = kernel.diag(queries[q0:])
+            if r:
+                W[:, q0:] = kernel(points, queries[q0:])[ids]
+                factor.half_solve_from(0, W[:, q0:])
+                fresh -= np.einsum("rq,rq->q", W[:, q0:], W[:, q0:])
+            self.variance = np.concatenate([self.variance, fresh])

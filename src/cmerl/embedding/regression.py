@@ -9,6 +9,7 @@ number of distinct points, and no count ever has to be downdated.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,6 +49,20 @@ class Snapshot:
     def row_weights(self, Kqz: FloatArray) -> FloatArray:
         """α summed over the observations merged into each row (q, rows)."""
         return np.ascontiguousarray(self.factor.solve(Kqz.T[self.ids]).T)
+
+
+@dataclass(frozen=True)
+class HalfSolved:
+    """One regressed target: f(x) = k(x, points) @ full = (L⁻¹k(rows, x))ᵀ half."""
+
+    regression: Snapshot
+    half: FloatArray
+
+    @cached_property
+    def full(self) -> FloatArray:
+        """(K + λ diag(1/count))⁻¹y by id of point (m,); only queries away from the support need it."""
+        coef = self.regression.factor.back_solve(self.half)
+        return _sum_by(self.regression.ids, coef, len(self.regression.points))
 
 
 class RidgeRegression:
@@ -158,12 +173,9 @@ class RidgeRegression:
             total += offset
         return total
 
-    def coef(self, y: FloatArray) -> FloatArray:
-        """Coefficients by id of point (m,): f(x) = k(x, points) @ coef."""
-        coef = self.factor.solve(y)
-        if len(coef) == len(self.points):
-            return coef
-        return _sum_by(self.ids, coef, len(self.points))
+    def solve(self, y: FloatArray) -> HalfSolved:
+        """The regression of targets y (rows,)."""
+        return HalfSolved(self.snapshot(), self.factor.half_solve(y))
 
     def snapshot(self) -> Snapshot:
         """This regression as it is now; later observations do not change it."""

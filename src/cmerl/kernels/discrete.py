@@ -120,6 +120,8 @@ def _position(item: Any, distinct: list[Any]) -> int:
                 return i
         except ValueError:  # an array inside: == has no single answer
             kind = type(item).__name__
-            raise InputError(f"Two items of type {kind} cannot be compared by ==: use tuples.") from None
+            raise InputError(
+                f"Items of type {kind} that hold arrays cannot be compared by ==: hold tuples instead."
+            ) from None
     distinct.append(item)
     return len(distinct) - 1

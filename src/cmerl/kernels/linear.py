@@ -95,7 +95,7 @@ class Polynomial(VectorKernel):
         if self.degree != int(positive("degree", self.degree)):
             raise KernelError(f"degree must be a whole number, at least 1, got {self.degree!r}.")
         self._store("degree", int(self.degree))
-        self._store("offset", positive("offset", self.offset) if self.offset != 0 else 0.0)
+        self._store("offset", 0.0 if self.offset == 0 else positive("a non-zero offset", self.offset))
         if self.radius is not None:
             self._store("radius", positive("radius", self.radius))
 
