@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import gymnasium
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -98,8 +99,11 @@ class Solution(Evaluation):
 def finite_model(env: Any) -> FiniteModel | None:
     """Return the model that ``env.unwrapped`` exposes as ``P`` (S, A, S) and ``R`` (S, A), or None.
 
+    None also where a wrapper changes what is observed, done or earned: the tables would not be those of ``env``.
     A missing ``start`` means state 0, and missing ``observations`` mean the states' numbers.
     """
+    if _is_transformed(env):
+        return None
     core = getattr(env, "unwrapped", env)
     P: Any = getattr(core, "P", None)
     R: Any = getattr(core, "R", None)
@@ -114,6 +118,16 @@ def finite_model(env: Any) -> FiniteModel | None:
         start=np.eye(states)[_index("start", start, states)] if start.ndim == 0 else start,
         observations=np.asarray(getattr(core, "observations", np.arange(states))),
     )
+
+
+def _is_transformed(env: Any) -> bool:
+    """Whether a wrapper changes observations, actions or rewards, so that the tables no longer describe env."""
+    changing = (gymnasium.ObservationWrapper, gymnasium.ActionWrapper, gymnasium.RewardWrapper)
+    while isinstance(env, gymnasium.Wrapper):
+        if isinstance(env, changing):
+            return True
+        env = env.env
+    return False
 
 
 def solve(env: Any, horizon: int) -> Solution:

@@ -80,7 +80,12 @@ def test_a_thousand_points_in_the_unit_square():
     assert embedding.sum_r <= 2 * embedding.information_gain
 
     setting = problem(
-        horizon=H, kernel=RBF(0.5), value_kernel=RBF(0.5), tabular=None, B_P=1.0, B_V=1.0,
+        horizon=H,
+        kernel=RBF(0.5),
+        value_kernel=RBF(0.5),
+        tabular=None,
+        B_P=1.0,
+        B_V=1.0,
         budget=FailureBudget(delta, learned_reward=False),
     )
     paper = Paper().radius(setting, embedding, n // H + 1)

@@ -14,9 +14,10 @@ from cmerl.transitions import Transitions
 
 ACTIONS = np.array([[0.0], [1.0], [2.5]])
 KERNELS = [StateAction(RBF(0.8), RBF(1.5)), StateAction(RBF(0.6), Delta()), RBF((0.7, 0.9, 1.3))]
+VALUE_KERNEL = RBF(0.9)
 
 
-def feature_world(seed, kernel, *, value_kernel=RBF(0.9), S=4, n=80, lam=0.3):
+def feature_world(seed, kernel, *, value_kernel=VALUE_KERNEL, S=4, n=80, lam=0.3):
     """A random finite MDP with data, and everything about it in explicit features.
 
     Rows of Φ (SA, SA) and Ψ (S, S) are feature vectors, from Cholesky factors of the kernel matrices; the
@@ -37,8 +38,22 @@ def feature_world(seed, kernel, *, value_kernel=RBF(0.9), S=4, n=80, lam=0.3):
         if part.size:
             embedding.update(Transitions.of(Z[z[part]], states[after[part]]))
     return SimpleNamespace(
-        S=S, states=states, Z=Z, P=P, Phi=Phi, Psi=Psi, Theta=Theta, z=z, after=after, M=M, lam=lam,
-        estimate=estimate, embedding=embedding, value_kernel=value_kernel, kernel=kernel, rng=rng,
+        S=S,
+        states=states,
+        Z=Z,
+        P=P,
+        Phi=Phi,
+        Psi=Psi,
+        Theta=Theta,
+        z=z,
+        after=after,
+        M=M,
+        lam=lam,
+        estimate=estimate,
+        embedding=embedding,
+        value_kernel=value_kernel,
+        kernel=kernel,
+        rng=rng,
     )
 
 
@@ -176,8 +191,14 @@ def test_the_rank_one_maximiser_attains_the_bonus(kernel, seed):
     norm_V = NormCalculator(w.value_kernel, w.states)(V).norm
     mode = Tight()
     setting = Problem(
-        horizon=2, width=1.0, kernel=w.kernel, value_kernel=w.value_kernel, tabular=None,
-        budget=FailureBudget(0.1, learned_reward=False), B_P=1.3, B_V=norm_V,
+        horizon=2,
+        width=1.0,
+        kernel=w.kernel,
+        value_kernel=w.value_kernel,
+        tabular=None,
+        budget=FailureBudget(0.1, learned_reward=False),
+        B_P=1.3,
+        B_V=norm_V,
     )
     beta = mode.radius(setting, w.embedding, 1)
     i = int(w.rng.integers(len(w.Z)))

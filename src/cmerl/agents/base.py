@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -13,9 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cmerl import oracles
+from cmerl.agents import storage
 from cmerl.errors import CmerlError, InputError
 
 FloatArray = NDArray[np.float64]
+
+
+REGRET_KINDS = (None, "policy", "gaps")
 
 
 class Policy(Protocol):
@@ -118,7 +123,53 @@ class Agent(ABC):
             raise InputError(f"step must lie from 0 to {self.horizon - 1}, not {step!r}")
         return self.policy(explore)(obs, step)
 
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write everything learned to one file; ``load`` continues exactly where this stopped."""
+        tensors, meta = self._state()
+        fields = ("ret", "length", "seconds")
+        for name in fields:
+            tensors[f"history.{name}"] = np.array([getattr(r, name) for r in self.history], dtype=np.float64)
+        regrets = [np.nan if r.regret is None else r.regret for r in self.history]
+        tensors["history.regret"] = np.array(regrets, dtype=np.float64)
+        kinds = [REGRET_KINDS.index(r.regret_kind) for r in self.history]
+        tensors["history.regret_kind"] = np.array(kinds, dtype=np.int64)
+        storage.write(path, tensors, {"agent": self.name, "horizon": self.horizon, "seed": self.seed, **meta})
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], env: gymnasium.Env[Any, Any] | None = None, **given: Any) -> Self:
+        """A saved agent; without an environment it can predict but not learn.
+
+        Args:
+            path: what ``save`` wrote.
+            env: the environment to go on in.
+            given: what cannot be saved, such as ``reward`` if it was a function.
+        """
+        tensors, meta = storage.read(path)
+        if meta["agent"] != cls.name:
+            raise InputError(f"{os.fspath(path)!r} holds an agent {meta['agent']!r}, not {cls.name!r}")
+        agent = cls.__new__(cls)
+        agent.seed, agent.horizon = meta["seed"], meta["horizon"]
+        agent.env, agent._model, agent._solution = None, None, None
+        if env is not None:
+            agent._set_env(env, agent.horizon)
+        columns = [
+            tensors[f"history.{name}"].tolist() for name in ("ret", "length", "regret", "regret_kind", "seconds")
+        ]
+        agent.history = [
+            EpisodeRecord(i, ret, int(length), None if np.isnan(regret) else regret, REGRET_KINDS[kind], seconds)
+            for i, (ret, length, regret, kind, seconds) in enumerate(zip(*columns, strict=True))
+        ]
+        agent._restore(tensors, meta, given)
+        return agent
+
     # --- for subclasses ---
+
+    def _state(self) -> tuple[storage.Tensors, dict[str, Any]]:
+        """Arrays and a JSON-able description of what this agent has learned and was told."""
+        return {}, {}
+
+    def _restore(self, tensors: storage.Tensors, meta: dict[str, Any], given: dict[str, Any]) -> None:
+        """Undo ``_state``."""
 
     def _after_step(self, step: int, obs: Any, action: Any, reward: float, next_obs: Any, done: bool) -> None:
         """Look at one transition; raise a CmerlError if it cannot be used."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import logging
 import math
 from collections.abc import Callable, Sequence
@@ -12,12 +13,13 @@ import gymnasium
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from cmerl.agents import storage
 from cmerl.agents.base import Agent
 from cmerl.agents.spaces import ActionSet, StateSpace
-from cmerl.confidence import ConfidenceSet, FailureBudget, Greedy, Mode, Paper, Problem, Tight, as_mode
+from cmerl.confidence import MODES, ConfidenceSet, FailureBudget, Greedy, Mode, Paper, Problem, Tight, as_mode
 from cmerl.embedding import ConditionalMeanEmbedding, ExactEmbedding
 from cmerl.errors import InputError, RewardRangeError
-from cmerl.kernels import RBF, Delta, Kernel, StateAction, as_kernel
+from cmerl.kernels import RBF, Delta, Kernel, StateAction, as_kernel, from_spec
 from cmerl.planning import Plan, Task, make_plan
 from cmerl.transitions import Points, Transitions
 
@@ -106,10 +108,45 @@ class CMERL(Agent):
         super().__init__(env, horizon=horizon, seed=seed)
         self.states = StateSpace.of(env.observation_space)
         self.actions = ActionSet.of(env.action_space, actions)
-        self._all_states = self.states.all_states
+        all_states = self.states.all_states
         if states is not None:
-            self._all_states = self.states.encode_many(np.asarray(states))
-        self.mode = as_mode(bonus)
+            all_states = self.states.encode_many(np.asarray(states))
+        self._set_up(
+            all_states=all_states,
+            kernel=kernel,
+            value_kernel=value_kernel,
+            lam=lam,
+            mode=as_mode(bonus),
+            reward=reward,
+            backend=backend,
+            delta=delta,
+            reward_range=reward_range,
+            max_return=max_return,
+            constants={"B_P": B_P, "B_V": B_V, "B_R": B_R},
+            replan=replan,
+            time_homogeneous=time_homogeneous,
+        )
+
+    def _set_up(
+        self,
+        *,
+        all_states: FloatArray | None,
+        kernel: Any,
+        value_kernel: Any,
+        lam: float | Auto,
+        mode: Mode,
+        reward: RewardFunction | Literal["learned"],
+        backend: str,
+        delta: float,
+        reward_range: tuple[float, float] | Auto,
+        max_return: float | None,
+        constants: dict[str, float | Auto],
+        replan: bool | Auto,
+        time_homogeneous: bool,
+    ) -> None:
+        """Everything but the environment, the same for a new agent and a loaded one."""
+        self._all_states = all_states
+        self.mode = mode
         self.kernel = self._choose_kernel(kernel)
         self.value_kernel = self._choose_value_kernel(value_kernel)
         self.lam = (1.0 if self.mode.provable else 0.1) if lam == "auto" else lam
@@ -124,14 +161,16 @@ class CMERL(Agent):
         self._terminations = False
         self.max_return = max_return
         self._constants = {
-            name: None if value == "auto" else check_constant(name, value)
-            for name, value in (("B_P", B_P), ("B_V", B_V), ("B_R", B_R))
+            name: None if value == "auto" else check_constant(name, value) for name, value in constants.items()
         }
         if replan is True and self.mode.provable:
             raise InputError(f"bonus {self.mode.name!r} never replans inside an episode: drop replan=True")
         self.replan = not self.mode.provable if replan == "auto" else bool(replan)
         count = 1 if time_homogeneous else self.horizon
-        self._embeddings = [ExactEmbedding(self.kernel, self.lam, self.actions.rows) for _ in range(count)]
+        self._embeddings = [
+            ExactEmbedding(self.kernel, self.lam, self.actions.rows, track_std=self.mode.uses_sigma)
+            for _ in range(count)
+        ]
         self._pending: list[tuple[int, FloatArray, FloatArray, float, bool]] = []
         self._batches: list[tuple[NDArray[np.intp], Transitions]] = []  # everything learned, update by update
         self._plans: dict[tuple[bool, float], Plan] = {}  # of the next episode; emptied by every update
@@ -216,6 +255,76 @@ class CMERL(Agent):
 
     def __repr__(self) -> str:
         return f"CMERL({self.label}, horizon={self.horizon}, episodes={len(self.history)}, kernel={self.kernel!r})"
+
+    # --- on disk ---
+
+    def _state(self) -> tuple[storage.Tensors, dict[str, Any]]:
+        d, ds = len(self.states.low) + self.actions.rows.shape[1], len(self.states.low)
+        batches = [batch for _, batch in self._batches]
+        tensors: storage.Tensors = {
+            "Z": np.concatenate([np.empty((0, d)), *(b.Z for b in batches)]),
+            "next_states": np.concatenate([np.empty((0, ds)), *(b.next_states for b in batches)]),
+            "rewards": np.concatenate([np.empty(0), *(b.rewards for b in batches)]),
+            "terminated": np.concatenate([np.empty(0, dtype=bool), *(b.terminated for b in batches)]),
+            "steps": np.concatenate([np.empty(0, dtype=np.int64), *(steps for steps, _ in self._batches)]),
+            "batch_sizes": np.array([len(b) for b in batches], dtype=np.int64),
+            "actions": self.actions.rows,
+        }
+        if self._all_states is not None:
+            tensors["all_states"] = self._all_states
+        options = {
+            "kernel": self.kernel.spec(),
+            "value_kernel": self.value_kernel.spec(),
+            "lam": self.lam,
+            "mode": {"name": self.mode.name, **dataclasses.asdict(self.mode)},
+            "reward": self.reward if self.reward == "learned" else None,
+            "delta": self.delta,
+            "declared_range": self._declared_range,
+            "range": self._range,
+            "terminations": self._terminations,
+            "max_return": self.max_return,
+            "constants": self._constants,
+            "replan": self.replan,
+            "time_homogeneous": len(self._embeddings) == 1,
+        }
+        return tensors, {"options": options, "states": self.states.spec(), "actions": self.actions.spec()}
+
+    def _restore(self, tensors: storage.Tensors, meta: dict[str, Any], given: dict[str, Any]) -> None:
+        options = meta["options"]
+        self.states = StateSpace.from_spec(meta["states"])
+        self.actions = ActionSet.from_spec(meta["actions"], tensors["actions"])
+        if self.env is not None and StateSpace.of(self.env.observation_space).spec() != meta["states"]:
+            raise InputError("the environment's observations are not those that this agent was saved with")
+        reward = given.pop("reward", options["reward"])
+        if given:
+            raise InputError(f"load takes no {', '.join(given)}: only what cannot be saved, such as reward")
+        if reward is None:
+            raise InputError("this agent was given its reward function, which is not saved: pass reward=…")
+        mode = dict(options["mode"])
+        self._set_up(
+            all_states=tensors.get("all_states"),
+            kernel=from_spec(options["kernel"]),
+            value_kernel=from_spec(options["value_kernel"]),
+            lam=options["lam"],
+            mode=MODES[mode.pop("name")](**mode),
+            reward=reward,
+            backend="auto",
+            delta=options["delta"],
+            reward_range=tuple(options["range"]),
+            max_return=options["max_return"],
+            constants={name: "auto" if value is None else value for name, value in options["constants"].items()},
+            replan=options["replan"],
+            time_homogeneous=options["time_homogeneous"],
+        )
+        self._declared_range = options["declared_range"]
+        self._terminations = options["terminations"]
+        # Replaying the updates as they came gives the same factors bit for bit.
+        start = 0
+        for size in tensors["batch_sizes"]:
+            rows = slice(start, start + int(size))
+            names = ("Z", "next_states", "rewards", "terminated")
+            self._update(tensors["steps"][rows], Transitions.of(*(tensors[name][rows] for name in names)))
+            start = rows.stop
 
     # --- choices ---
 

@@ -56,6 +56,23 @@ class StateSpace:
             "MultiDiscrete, MultiBinary or Box observations, such as gymnasium.wrappers.FlattenObservation"
         )
 
+    def spec(self) -> dict[str, Any]:
+        """A JSON-able description."""
+        return {
+            "shape": list(self.shape),
+            "low": self.low.tolist(),
+            "scale": self.scale.tolist(),
+            "states": self.states,
+            "start": self.start,
+            "integer": self.integer,
+        }
+
+    @classmethod
+    def from_spec(cls, spec: dict[str, Any]) -> StateSpace:
+        """The inverse of ``spec``."""
+        arrays = {"low": np.array(spec["low"]), "scale": np.array(spec["scale"])}
+        return cls(**{**spec, **arrays, "shape": tuple(spec["shape"])})
+
     @property
     def all_states(self) -> FloatArray | None:
         """Every state (S, 1) of a Discrete space, else None."""
@@ -131,6 +148,18 @@ class ActionSet:
             if not values:
                 raise InputError("actions must hold at least one candidate")
         return cls(tuple(values), np.array([np.ravel(a) for a in values], dtype=np.float64))
+
+    def spec(self) -> dict[str, Any]:
+        """How actions are handed to the environment, as JSON."""
+        first = np.asarray(self.values[0])
+        return {"shape": list(first.shape), "dtype": first.dtype.str}
+
+    @classmethod
+    def from_spec(cls, spec: dict[str, Any], rows: FloatArray) -> ActionSet:
+        """The inverse of ``spec``, from the rows that the kernel sees."""
+        if not spec["shape"]:
+            return cls(tuple(int(row[0]) for row in rows), rows)
+        return cls(tuple(row.reshape(spec["shape"]).astype(spec["dtype"]) for row in rows), rows)
 
 
 def _enumerate(space: spaces.Space[Any]) -> list[Any]:

@@ -51,6 +51,11 @@ class Mode(ABC):
     optimistic_prior: ClassVar[bool] = False  # unseen state-actions are worth the most that can be left
     needs_norms: ClassVar[bool] = False  # wants ValueNorms of V_{h+1}
 
+    @property
+    def uses_sigma(self) -> bool:
+        """Whether bonuses depend on σ."""
+        return True
+
     def check(self, problem: Problem) -> None:
         """Raise a typed error now rather than in the first plan."""
 
@@ -199,6 +204,11 @@ class Practical(Mode):
     optimistic_prior: ClassVar[bool] = True
     sigma_scale: float = 0.0
 
+    @property
+    def uses_sigma(self) -> bool:
+        """Only with the optional bonus."""
+        return self.sigma_scale != 0.0
+
     def bonus(
         self, problem: Problem, data: Embedding, *, episode: int, step: int, norms: ValueNorms | None
     ) -> BonusTerms:
@@ -212,6 +222,11 @@ class Greedy(Mode):
 
     name: ClassVar[str] = "greedy"
     provable: ClassVar[bool] = False
+
+    @property
+    def uses_sigma(self) -> bool:
+        """No bonus, no σ."""
+        return False
 
     def bonus(
         self, problem: Problem, data: Embedding, *, episode: int, step: int, norms: ValueNorms | None

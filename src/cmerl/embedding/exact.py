@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from cmerl.embedding.grids import ExactGrid, ExactView, Layout, SupportGrid
 from cmerl.embedding.regression import HalfSolved, IntArray, RidgeRegression, check_ridge
-from cmerl.errors import CmerlError
+from cmerl.errors import CmerlError, InputError
 from cmerl.kernels import Kernel, StateAction
 from cmerl.linalg import GrowingVector
 from cmerl.transitions import Points, PointSet, Transitions, take
@@ -25,9 +25,13 @@ class ExactEmbedding:
         kernel: k_φ on state-actions.
         lam: the ridge λ > 0.
         actions: the finite action set (A, d_a) that ``grid`` ranges over; only planning needs it.
+        track_std: keep what makes σ on the support's grid cheap; a plan with bonuses needs it.
     """
 
-    def __init__(self, kernel: Kernel, lam: float, actions: Points | None = None) -> None:
+    def __init__(
+        self, kernel: Kernel, lam: float, actions: Points | None = None, *, track_std: bool = True
+    ) -> None:
+        self._track_std = track_std
         self.kernel = kernel
         self.lam = check_ridge(lam)
         self.layout = Layout(kernel, np.empty((0, 1)) if actions is None else actions)
@@ -41,6 +45,8 @@ class ExactEmbedding:
         self._ensure_regressions()
         self._next = PointSet()
         self._support_grid: SupportGrid | None = None
+        if len(self.layout.actions):
+            self._support_grid = SupportGrid(self.layout, self._regressions, self._track_std)
         # One entry a transition, in the order given: which regression, which of its points, what followed.
         self._log_group = GrowingVector(np.intp)
         self._log_point = GrowingVector(np.intp)
@@ -108,6 +114,9 @@ class ExactEmbedding:
         self._log_point.extend(points)
         self._log_next.extend(next_ids)
         self._log_reward.extend(batch.rewards)
+        # Here rather than when first asked, so that caches, to the last bit, depend on the updates alone.
+        if self._support_grid is not None and len(self._next):
+            self._support_grid.refresh(self.support)
 
     def _route(self, Z: Points) -> tuple[IntArray, Points]:
         """Which regression each row belongs to (n,), and the points that this regression sees."""
@@ -138,6 +147,8 @@ class ExactEmbedding:
         self._log_point.extend(points)
         self._log_next.extend(nexts)
         self._log_reward.extend(rewards)
+        if self._support_grid is not None and len(self._next):
+            self._support_grid.refresh(self.support)
 
     def backup(
         self, v: FloatArray, *, reward: float = 1.0, offset: float = 0.0, terminal: float = 0.0
@@ -151,8 +162,8 @@ class ExactEmbedding:
         if states is not None:
             return self.freeze().grid(states)
         if self._support_grid is None:
-            self._support_grid = SupportGrid(self.layout, self._regressions)
-        return self._support_grid.refresh(self.support)
+            raise InputError("this embedding was made without actions: pass the states that you ask about")
+        return self._support_grid
 
     def freeze(self) -> ExactView:
         """The embedding as it is now, for a plan that outlives later updates."""

@@ -133,11 +133,12 @@ class SupportGrid:
     """The embedding at its own growing support × actions: each kernel value and solve is computed once.
 
     Means are Wᵀ(L⁻¹y) with W = L⁻¹k(rows, queries), so a backup needs one triangular solve and σ² comes free.
-    A product kernel reads k_s alone instead, which is A times smaller than W.
+    A product kernel reads k_s alone instead, which is A times smaller than W; W is kept there only to track σ.
     """
 
-    def __init__(self, layout: Layout, regressions: Sequence[RidgeRegression]) -> None:
+    def __init__(self, layout: Layout, regressions: Sequence[RidgeRegression], track_std: bool) -> None:
         self.layout = layout
+        self._keeps_half_weights = track_std or not layout.product
         self._half_weights = [_HalfWeights(r) for r in regressions]
         self._regression = regressions[0]
         self._Ks = GrowingMatrix()
@@ -149,14 +150,11 @@ class SupportGrid:
         self._states = states
         if self.layout.product:
             self._refresh_product()
-        else:
-            self._refresh_half_weights()
+        if self._keeps_half_weights:
+            queries = self._states if self.layout.split else self.layout.state_actions(self._states)
+            for half_weights in self._half_weights:
+                half_weights.refresh(queries)
         return self
-
-    def _refresh_half_weights(self) -> None:
-        queries = self._states if self.layout.split else self.layout.state_actions(self._states)
-        for half_weights in self._half_weights:
-            half_weights.refresh(queries)
 
     def _refresh_product(self) -> None:
         kernel, points = self.layout.kernel, self._regression.points.points
@@ -182,14 +180,17 @@ class SupportGrid:
 
     def std(self) -> FloatArray:
         """σ(z) (m, A)."""
-        if self.layout.product:
-            self._refresh_half_weights()
+        if not self._keeps_half_weights:
+            return self._uncached().std()
         return np.sqrt(_by_action([np.maximum(w.variance, 0.0) for w in self._half_weights], self.layout))
 
     def weight_norm1(self) -> FloatArray:
         """‖α(z)‖₁ (m, A)."""
+        return self._uncached().weight_norm1()
+
+    def _uncached(self) -> ExactGrid:
         regressions = [w.regression.snapshot() for w in self._half_weights]
-        return ExactGrid(self.layout, regressions, self._states).weight_norm1()
+        return ExactGrid(self.layout, regressions, self._states)
 
 
 class _HalfWeights:

@@ -1,0 +1,163 @@
+"""An update that fails leaves the embedding as it was, and the next one works."""
+
+import numpy as np
+import pytest
+
+from cmerl import ConditionalMeanEmbedding
+from cmerl.embedding import ExactEmbedding
+from cmerl.errors import CmerlError, InputError, KernelError
+from cmerl.kernels import RBF, CallableKernel, Constant, Delta, StateAction
+from cmerl.transitions import Transitions
+
+LAM = 0.3
+ACTIONS = np.array([[0.0], [1.0]])
+QUERIES = np.array([[s, a] for s in (0.0, 0.25, 0.7, 2.0) for a in (0.0, 1.0)])
+
+
+def tame_below_100(X: np.ndarray, Y: np.ndarray) -> np.ndarray:
+    """An RBF on the first column that is no kernel at all among values above 100."""
+    K = np.exp(-0.5 * ((X[:, None, 0] - Y[None, :, 0]) / 0.5) ** 2)
+    wild = (X[:, None, 0] > 100) & (Y[None, :, 0] > 100) & (X[:, None, 0] != Y[None, :, 0])
+    return np.where(wild, 3.0, K)
+
+
+def nan_above_100(X: np.ndarray, Y: np.ndarray) -> np.ndarray:
+    K = np.exp(-0.5 * ((X[:, None, 0] - Y[None, :, 0]) / 0.5) ** 2)
+    return np.where((X[:, None, 0] > 100) | (Y[None, :, 0] > 100), np.nan, K)
+
+
+WILD = CallableKernel(tame_below_100)
+KERNELS = {
+    "general": WILD,
+    "indicator": StateAction(WILD, Delta()),
+    "product": StateAction(WILD, 0.5 + 0.5 * Delta()),
+}
+
+
+@pytest.fixture(params=KERNELS.values(), ids=KERNELS)
+def kernel(request: pytest.FixtureRequest):
+    return request.param
+
+
+def draw(n: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    states = np.where(rng.uniform(size=n) < 0.7, rng.integers(0, 5, n) / 4, rng.uniform(size=n))
+    return np.column_stack([states, rng.integers(0, 2, n)]), rng.normal(size=(n, 1)).round(1)
+
+
+def bad_batches() -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    """Batches of which only the last rows are bad: what comes before them can be learned, and must not be."""
+    X, Y = draw(700, seed=1)  # more than one chunk, with repeats enough to be merged on the way
+    wild, not_a_number = X.copy(), X.copy()
+    wild[-3:, 0] = [200.0, 300.0, 400.0]
+    wild[-3:, 1] = 1.0
+    not_a_number[-1, 0] = np.nan
+    nan_next = Y.copy()
+    nan_next[-1] = np.inf
+    return {
+        "not positive semi-definite": (wild, Y + 50.0),
+        "NaN": (not_a_number, Y + 50.0),
+        "infinite next state": (X, nan_next),
+        "wrong dimension of Y": (X, np.hstack([Y, Y])),
+        "one next state too few": (X, Y[:-1]),
+        "objects for numbers": (X, ["word"] * len(X)),
+    }
+
+
+def facts(cme: ConditionalMeanEmbedding) -> list[np.ndarray]:
+    return [
+        np.array([cme.n, cme.information_gain, cme.sum_r, cme.jitter]),
+        np.asarray(cme.support),
+        cme.weights(QUERIES),
+        cme.std(QUERIES),
+        cme.weight_norm1(QUERIES),
+        cme.visit_counts(QUERIES),
+    ]
+
+
+def assert_same(ours: list[np.ndarray], theirs: list[np.ndarray]) -> None:
+    for a, b in zip(ours, theirs, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize("bad", bad_batches())
+@pytest.mark.parametrize("n", [0, 3, 400])
+def test_a_failed_update_changes_nothing_and_the_next_one_works(kernel, bad: str, n: int) -> None:
+    if n == 0 and bad in ("wrong dimension of Y", "objects for numbers"):
+        pytest.skip("the first batch decides what a next state is")
+    X, Y = draw(500)
+    cme = ConditionalMeanEmbedding(kernel, lam=LAM).update(X[:n], Y[:n])
+    before = facts(cme)
+    with pytest.raises(CmerlError):
+        cme.update(*bad_batches()[bad])
+    assert_same(facts(cme), before)
+    cme.update(X[n:], Y[n:])
+    assert_same(facts(cme), facts(ConditionalMeanEmbedding(kernel, lam=LAM).update(X, Y)))
+
+
+def test_grids_and_views_survive_a_failed_update(kernel) -> None:
+    X, Y = draw(500)
+    X_bad, Y_bad = bad_batches()["not positive semi-definite"]
+    states = np.array([[0.1], [0.75]])
+    embedding = ExactEmbedding(kernel, LAM, ACTIONS)
+    embedding.update(Transitions.of(X[:300], Y[:300], rewards=X[:300, 0], terminated=X[:300, 0] == 0.5))
+    v = np.cos(np.arange(len(embedding.support)))
+    view, coef = embedding.freeze(), embedding.backup(v, terminal=0.3)
+
+    def answers() -> list[np.ndarray]:
+        own, other, old = embedding.grid(), embedding.grid(states), view.grid(states)
+        c = embedding.backup(v, terminal=0.3)
+        return [
+            *(g.expectation(c) for g in (own, other)),
+            *(g.std() for g in (own, other, old)),
+            *(g.weight_norm1() for g in (own, other, old)),
+            old.expectation(coef),
+            embedding.weights(QUERIES),
+            np.asarray(embedding.support),
+        ]
+
+    before = answers()
+    with pytest.raises(KernelError, match="not positive"):
+        embedding.update(Transitions.of(X_bad, Y_bad))
+    assert_same(answers(), before)
+
+
+def test_a_wrong_number_of_columns_in_x_is_refused() -> None:
+    X, Y = draw(50)
+    for kernel in (RBF(0.5), Delta(), Constant(2.0), StateAction(RBF(0.5), Delta())):
+        cme = ConditionalMeanEmbedding(kernel, lam=LAM).update(X, Y)
+        before = facts(cme)
+        with pytest.raises(InputError, match="columns"):
+            cme.update(np.hstack([X[:4], X[:4]]), Y[:4] + 50.0)
+        assert_same(facts(cme), before)
+
+
+def test_a_kernel_that_returns_nan_later_is_refused() -> None:
+    X, Y = draw(50)
+    cme = ConditionalMeanEmbedding(nan_above_100, lam=LAM).update(X, Y)
+    before = facts(cme)
+    with pytest.raises(KernelError, match="NaN or infinity"):
+        cme.update([[0.1, 0.0], [500.0, 0.0]], [[50.0], [51.0]])
+    assert_same(facts(cme), before)
+
+
+@pytest.mark.xfail(
+    reason="only the library's own errors undo the half of a batch that was learned", raises=Exception
+)
+@pytest.mark.parametrize("split", [False, True])
+def test_an_error_inside_a_kernel_function_changes_nothing(split: bool) -> None:
+    def fails_above_100(X: np.ndarray, Y: np.ndarray) -> np.ndarray:
+        if np.any(X[:, 0] > 100):
+            raise RuntimeError("a fault of the user's function")
+        return tame_below_100(X, Y)
+
+    wrapped = CallableKernel(fails_above_100)
+    embedding = ExactEmbedding(StateAction(wrapped, Delta()) if split else wrapped, LAM, ACTIONS)
+    X, Y = draw(50)
+    embedding.update(Transitions.of(X, Y))
+    before = embedding.std(QUERIES), len(embedding.support), embedding.n
+    with pytest.raises(RuntimeError, match="a fault of the user's function"):
+        embedding.update(Transitions.of([[0.1, 0.0], [500.0, 1.0]], [[50.0], [51.0]]))
+    after = embedding.std(QUERIES), len(embedding.support), embedding.n
+    assert before[1:] == after[1:]
+    np.testing.assert_allclose(after[0], before[0], rtol=1e-12)
