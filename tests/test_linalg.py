@@ -6,7 +6,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cmerl.errors import InputError, KernelError
-from cmerl.linalg import BLOCK, Cholesky, GrowingMatrix, GrowingVector, largest_eigenvalue, triangular_inverse
+from cmerl.linalg import (
+    BLOCK,
+    Cholesky,
+    GrowingMatrix,
+    GrowingVector,
+    largest_eigenvalue,
+    pivots,
+    random_rotation,
+    triangular_inverse,
+)
 
 N = 600
 POINTS = np.random.default_rng(0).uniform(size=(N, 2))
@@ -63,8 +72,23 @@ def test_rows_may_come_one_at_a_time() -> None:
 
 def test_append_returns_its_part_of_the_diagonal() -> None:
     factor = appended([250])
-    pivots = factor.append(K[250:260, :250], K[250:260, 250:260], RIDGE[250:260])
-    np.testing.assert_allclose(pivots, np.diag(np.linalg.cholesky(A[:260, :260]))[250:], rtol=1e-11)
+    diagonal = factor.append(K[250:260, :250], K[250:260, 250:260], RIDGE[250:260])
+    np.testing.assert_allclose(diagonal, np.diag(np.linalg.cholesky(A[:260, :260]))[250:], rtol=1e-11)
+
+
+def test_a_row_of_the_factor_that_is_known_can_be_appended_as_it_is() -> None:
+    L = np.linalg.cholesky(A[:260, :260])
+    factor = appended([254])
+    for i in range(254, 260):
+        factor.append_row(L[i, :i], L[i, i])
+    np.testing.assert_allclose(factor.L, L, atol=1e-11)
+    b = np.arange(260.0)
+    np.testing.assert_allclose(factor.solve(b), np.linalg.solve(A[:260, :260], b), rtol=1e-9, atol=1e-9)
+
+
+def test_pivots_are_the_growth_of_the_determinant() -> None:
+    dets = np.array([np.linalg.det(A[:i, :i]) for i in range(1, 6)])
+    np.testing.assert_allclose(pivots(A[:5, :5]), dets / np.append(1.0, dets[:-1]), rtol=1e-10)
 
 
 @pytest.mark.parametrize("r", SIZES)
@@ -76,6 +100,9 @@ def test_solves_with_all_or_the_leading_rows(factor: Cholesky, r: int, shape: tu
     np.testing.assert_array_equal(B, before)
     np.testing.assert_allclose(half, np.linalg.solve(np.linalg.cholesky(A[:r, :r]), B), rtol=1e-9, atol=1e-10)
     np.testing.assert_allclose(full, np.linalg.solve(A[:r, :r], B), rtol=1e-9, atol=1e-9)
+    back = factor.back_solve(B)
+    np.testing.assert_array_equal(B, before)
+    np.testing.assert_allclose(back, np.linalg.solve(np.linalg.cholesky(A[:r, :r]).T, B), rtol=1e-9, atol=1e-9)
 
 
 @examples
@@ -253,3 +280,12 @@ def test_triangular_inverse_and_its_failure() -> None:
 def test_largest_eigenvalue() -> None:
     Q = np.linalg.qr(np.random.default_rng(8).normal(size=(4, 4)))[0]
     assert largest_eigenvalue(Q @ np.diag([-9.0, 1.0, 2.5, 0.0]) @ Q.T) == pytest.approx(2.5)
+
+
+def test_random_rotations_are_orthogonal_and_favour_no_direction() -> None:
+    rng = np.random.default_rng(9)
+    draws = np.array([random_rotation(3, rng) for _ in range(4000)])
+    np.testing.assert_allclose(draws @ draws.transpose(0, 2, 1), np.broadcast_to(np.eye(3), draws.shape), atol=1e-12)
+    # An entry of a uniform rotation in d dimensions has mean 0 and variance 1/d.
+    np.testing.assert_allclose(draws.mean(axis=0), 0.0, atol=0.05)
+    np.testing.assert_allclose((draws**2).mean(axis=0), 1.0 / 3.0, atol=0.03)

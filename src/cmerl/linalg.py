@@ -176,6 +176,14 @@ class Cholesky:
         self.jitter = max(self.jitter, jitter)
         return pivots.copy()
 
+    def append_row(self, row: FloatArray, pivot: float) -> None:
+        """Append one row of L that is known already: L21 (n,) and L22 > 0."""
+        n = self.n
+        L = self._L.resize(n + 1, n + 1)
+        L[n, :n] = row
+        L[n, n] = pivot
+        self._extend_inverses(n)
+
     def _extend_inverses(self, old: int) -> None:
         """Invert the diagonal blocks that gained rows since there were ``old`` of them."""
         L = self.L
@@ -239,6 +247,18 @@ class Cholesky:
         """diag(Bᵀ(K + diag(ridge))⁻¹B) (q,) for B (n, q)."""
         half = self.half_solve(B)
         return np.asarray(np.einsum("iq,iq->q", half, half))
+
+
+def pivots(A: FloatArray) -> FloatArray:
+    """Squared diagonal (n,) of the Cholesky factor of A: the factors by which det A grows row by row."""
+    squares: FloatArray = np.diagonal(_potrf(A, 0)[0]) ** 2
+    return squares
+
+
+def random_rotation(d: int, rng: np.random.Generator) -> FloatArray:
+    """A uniformly distributed orthogonal matrix (d, d)."""
+    Q, R = np.linalg.qr(rng.standard_normal((d, d)))
+    return np.asarray(Q * np.sign(np.diagonal(R)))
 
 
 def largest_eigenvalue(A: FloatArray) -> float:

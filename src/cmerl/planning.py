@@ -254,15 +254,14 @@ def _reward_estimate(E: Embedding, task: Task) -> RewardEstimate | None:
     if not task.reward_bonus:
         return None
     problem = task.problem
-    beta = reward_radius(
-        E.information_gain,
-        lam=E.lam,
-        B_R=problem.constant("B_R", task.mode.name),
-        noise=problem.width / 2,  # a bounded reward is sub-Gaussian with half its range
-        delta=problem.delta_reward,
-    )
+    B_R = problem.constant("B_R", task.mode.name)
+    noise = problem.width / 2  # a bounded reward is sub-Gaussian with half its range
+    beta = reward_radius(E.information_gain, lam=E.lam, B_R=B_R, noise=noise, delta=problem.delta_reward)
+    linear = beta / math.sqrt(E.lam)
+    if E.projection_loss is not None:  # the part of R that the coordinates miss, at the data and at the query
+        linear = math.hypot((beta + B_R * math.sqrt(E.projection_loss[0])) / math.sqrt(E.lam), B_R)
     coef = E.backup(np.zeros(len(E.support)), reward=1.0, offset=-task.r_min)
-    return RewardEstimate(coef, beta / math.sqrt(E.lam), problem.width)
+    return RewardEstimate(coef, linear, problem.width)
 
 
 class _Norms:

@@ -34,7 +34,7 @@ def known_reward(env):
 def excess(seed, deltas, steps=60):
     """max_n e_n/β_n for each δ along one adaptive trajectory, e_n from explicit features.
 
-    The agent that chooses the data is mean: it repeats whatever state-action has the largest error so far.
+    Whoever chooses the data is mean: always the state-action with the largest error so far.
     """
     rng = np.random.default_rng(seed)
     S, A, lam = 3, 2, 0.1
@@ -45,19 +45,23 @@ def excess(seed, deltas, steps=60):
     Phi, Psi = np.linalg.cholesky(kernel(Z)), np.linalg.cholesky(value_kernel(states))
     Theta = np.linalg.solve(Phi, P @ Psi).T
     B_P, D = np.linalg.norm(Theta), value_kernel.diameter
-    embedding = ExactEmbedding(kernel, lam, actions)
-    M, C = lam * np.eye(S * A), np.zeros_like(Theta)
-    worst = np.zeros(len(deltas))
+    M, C, sum_r = lam * np.eye(S * A), np.zeros_like(Theta), 0.0
+    visits, worst = [], np.zeros(len(deltas))
     for _ in range(steps):
         error = C @ np.linalg.inv(M) - Theta
-        squared = np.trace(error @ M @ error.T)
-        radii = [tight_radius(embedding.sum_r, lam=lam, B_P=B_P, D=D, delta=delta) for delta in deltas]
+        squared = np.sum((error @ M) * error)
+        radii = [tight_radius(sum_r, lam=lam, B_P=B_P, D=D, delta=delta) for delta in deltas]
         worst = np.maximum(worst, np.sqrt(squared) / radii)
-        i = int(np.argmax(np.linalg.norm(error @ Phi.T, axis=0)))
-        there = rng.choice(S, p=P[i])
-        embedding.update(Transitions.of(Z[i : i + 1], states[there : there + 1]))
+        i = int(np.argmax(np.sum((error @ Phi.T) ** 2, axis=0)))
+        visits.append((i, rng.choice(S, p=P[i])))
+        w = Phi[i] @ np.linalg.solve(M, Phi[i])
+        sum_r += w / (1 + w)
         M += np.outer(Phi[i], Phi[i])
-        C += np.outer(Psi[there], Phi[i])
+        C += np.outer(Psi[visits[-1][1]], Phi[i])
+    z, after = np.array(visits).T
+    embedding = ExactEmbedding(kernel, lam, actions)
+    embedding.update(Transitions.of(Z[z], states[after]))
+    assert embedding.sum_r == pytest.approx(sum_r, rel=1e-8)
     return worst
 
 
@@ -86,7 +90,7 @@ class Exactly(Tight):
         return self.scale * found.distance(self.env.P, "operator")
 
 
-def worst_optimism(seed, scale, *, smooth, episodes=25):
+def worst_optimism(seed, scale, *, smooth, episodes=15):
     """min over episodes of min(Q^t − Q*), for an agent that plays with a radius of scale·e_n."""
     H, S, A = 4, 4, 2
     rng = np.random.default_rng(100 + seed)
@@ -137,7 +141,7 @@ class Shrunk(NonNegative):
         return BonusTerms(self.scale * whole.linear, self.scale * whole.quadratic)
 
 
-def violations(seed, bonus, *, reward, lam, episodes=60, every=6, homogeneous=True):
+def violations(seed, bonus, *, reward, lam, episodes=60, every=15, homogeneous=True):
     """(failures of optimism, failures of the lower bound) of a run on a random MDP with delta kernels."""
     H, env = 5, random_mdp(4, 2, seed=seed, concentration=0.5, horizon=5)
     agent = CMERL(
@@ -160,20 +164,20 @@ def violations(seed, bonus, *, reward, lam, episodes=60, every=6, homogeneous=Tr
     return above, below
 
 
-@pytest.mark.parametrize("lam", [1.0, 0.05])
-@pytest.mark.parametrize("reward", ["known", "learned"])
+@pytest.mark.parametrize(("reward", "lam"), [("known", 1.0), ("known", 0.05), ("learned", 0.2)])
 @pytest.mark.parametrize("bonus", ["tight", "split", "nonnegative"])
 def test_provable_modes_stay_optimistic_and_their_lower_bounds_hold(bonus, reward, lam):
-    assert [violations(seed, bonus, reward=reward, lam=lam) for seed in range(3)] == [(0, 0)] * 3
+    for seed in range(2):
+        assert violations(seed, bonus, reward=reward, lam=lam, episodes=45) == (0, 0)
 
 
 @pytest.mark.parametrize("bonus", ["tight", "split", "nonnegative"])
 def test_so_does_a_law_for_each_step(bonus):
-    assert violations(0, bonus, reward="learned", lam=0.2, homogeneous=False) == (0, 0)
+    assert violations(0, bonus, reward="learned", lam=0.2, episodes=30, homogeneous=False) == (0, 0)
 
 
 def test_a_hundredth_of_the_bonus_is_not_optimistic():
-    found = np.array([violations(seed, Shrunk(), reward="known", lam=0.05) for seed in range(3)])
+    found = np.array([violations(seed, Shrunk(), reward="known", lam=0.05) for seed in range(2)])
     assert found[:, 0].sum() > 0
     assert found[:, 1].sum() > 0
 
@@ -210,7 +214,7 @@ def test_value_bounds_hold_where_episodes_end_at_random(bonus):
         agent = CMERL(
             Coin(), horizon=H, seed=seed, lam=0.01, bonus=bonus, reward=lambda s, a: 1.0, reward_range=(0, 1)
         )
-        for _ in range(12):
+        for _ in range(8):
             lower, upper = agent.learn(1).value_bounds(0)
             if not lower - EPS <= best <= upper + EPS:
                 failed += 1
@@ -243,7 +247,7 @@ def bonus_table(plan, S, H):
 
 @pytest.mark.parametrize("bonus", [Tight(), Split(), NonNegative()])
 def test_regret_is_at_most_the_realised_bonuses(bonus):
-    S, H, T, delta = 5, 10, 60, 0.1
+    S, H, T, delta = 5, 10, 40, 0.1
     env = Recorder(RiverSwim(S, H))
     world = env.unwrapped
     agent = CMERL(env, seed=0, bonus=bonus, delta=delta, reward=lambda s, a: world.R[s, a], reward_range=(0, 1))

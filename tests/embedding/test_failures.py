@@ -6,7 +6,7 @@ import pytest
 from cmerl import ConditionalMeanEmbedding
 from cmerl.embedding import ExactEmbedding
 from cmerl.errors import CmerlError, InputError, KernelError
-from cmerl.kernels import RBF, CallableKernel, Constant, Delta, StateAction
+from cmerl.kernels import RBF, CallableKernel, Constant, Delta, Linear, StateAction
 from cmerl.transitions import Transitions
 
 LAM = 0.3
@@ -47,7 +47,7 @@ def draw(n: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
 
 def bad_batches() -> dict[str, tuple[np.ndarray, np.ndarray]]:
     """Batches of which only the last rows are bad: what comes before them can be learned, and must not be."""
-    X, Y = draw(700, seed=1)  # more than one chunk, with repeats enough to be merged on the way
+    X, Y = draw(400, seed=1)  # more than one chunk, with repeats enough to be merged on the way
     wild, not_a_number = X.copy(), X.copy()
     wild[-3:, 0] = [200.0, 300.0, 400.0]
     wild[-3:, 1] = 1.0
@@ -80,24 +80,36 @@ def assert_same(ours: list[np.ndarray], theirs: list[np.ndarray]) -> None:
         np.testing.assert_allclose(a, b, rtol=1e-10, atol=1e-10)
 
 
-@pytest.mark.parametrize("bad", bad_batches())
-@pytest.mark.parametrize("n", [0, 3, 400])
+BAD = bad_batches()
+
+
+@pytest.mark.parametrize("bad", BAD)
+@pytest.mark.parametrize("n", [1, 300])
 def test_a_failed_update_changes_nothing_and_the_next_one_works(kernel, bad: str, n: int) -> None:
-    if n == 0 and bad in ("wrong dimension of Y", "objects for numbers"):
-        pytest.skip("the first batch decides what a next state is")
     X, Y = draw(500)
     cme = ConditionalMeanEmbedding(kernel, lam=LAM).update(X[:n], Y[:n])
     before = facts(cme)
     with pytest.raises(CmerlError):
-        cme.update(*bad_batches()[bad])
+        cme.update(*BAD[bad])
     assert_same(facts(cme), before)
     cme.update(X[n:], Y[n:])
     assert_same(facts(cme), facts(ConditionalMeanEmbedding(kernel, lam=LAM).update(X, Y)))
 
 
+@pytest.mark.parametrize("bad", ["not positive semi-definite", "NaN", "one next state too few"])
+def test_a_failed_first_update_leaves_the_prior(kernel, bad: str) -> None:
+    cme = ConditionalMeanEmbedding(kernel, lam=LAM)
+    with pytest.raises(CmerlError):
+        cme.update(*BAD[bad])
+    assert (cme.n, cme.information_gain, cme.sum_r, len(cme.support)) == (0, 0.0, 0.0, 0)
+    np.testing.assert_allclose(cme.std(QUERIES), 1.0, rtol=1e-12)
+    words = ["the", "kind", "is", "free"]
+    assert cme.update(QUERIES[:4], words).support == words
+
+
 def test_grids_and_views_survive_a_failed_update(kernel) -> None:
     X, Y = draw(500)
-    X_bad, Y_bad = bad_batches()["not positive semi-definite"]
+    X_bad, Y_bad = BAD["not positive semi-definite"]
     states = np.array([[0.1], [0.75]])
     embedding = ExactEmbedding(kernel, LAM, ACTIONS)
     embedding.update(Transitions.of(X[:300], Y[:300], rewards=X[:300, 0], terminated=X[:300, 0] == 0.5))
@@ -141,9 +153,24 @@ def test_a_kernel_that_returns_nan_later_is_refused() -> None:
     assert_same(facts(cme), before)
 
 
-@pytest.mark.xfail(
-    reason="only the library's own errors undo the half of a batch that was learned", raises=Exception
-)
+@pytest.mark.xfail(reason="the log is written before the own grid, which asks the kernel about next states")
+@pytest.mark.parametrize("split", [False, True])
+def test_next_states_that_the_kernel_refuses_change_nothing(split: bool) -> None:
+    linear = Linear(radius=2.0)
+    embedding = ExactEmbedding(StateAction(linear, Delta()) if split else linear, LAM, ACTIONS)
+    Z, inside, outside = [[0.5, 0.0], [0.2, 1.0]], [[0.1], [0.2]], [[0.3], [9.0]]
+    embedding.update(Transitions.of(Z, inside))
+    before = embedding.std(QUERIES[:4])
+    with pytest.raises(InputError, match="outside the declared radius"):
+        embedding.update(Transitions.of(Z, outside))
+    assert embedding.n == 2
+    np.testing.assert_array_equal(embedding.support, inside)
+    np.testing.assert_allclose(embedding.std(QUERIES[:4]), before, rtol=1e-12)
+    embedding.update(Transitions.of(Z, inside))
+    assert embedding.n == 4
+
+
+@pytest.mark.xfail(reason="only the library's own errors undo the half of a batch that was learned", raises=Exception)
 @pytest.mark.parametrize("split", [False, True])
 def test_an_error_inside_a_kernel_function_changes_nothing(split: bool) -> None:
     def fails_above_100(X: np.ndarray, Y: np.ndarray) -> np.ndarray:

@@ -39,8 +39,8 @@ class EpisodeRecord:
         episode: its number, from 0.
         ret: undiscounted return in the environment's units.
         length: steps taken.
-        regret: V* − V^π at the first state ("policy"), or the sum of gaps if it was replanned inside ("gaps");
-            None where no model is known.
+        regret: V* − V^π at the first state ("policy"), or the sum of gaps if it was replanned inside or the world
+            is continuous ("gaps"); None where no model is known.
         regret_kind: "policy", "gaps" or None.
         seconds: time that the agent and the environment took, without the oracle.
     """
@@ -85,8 +85,10 @@ class Agent(ABC):
     def _set_env(self, env: gymnasium.Env[Any, Any], horizon: int | None) -> None:
         self.env: gymnasium.Env[Any, Any] | None = env
         self.horizon = find_horizon(env, horizon)
-        self._model = oracles.finite_model(env)
-        self._solution = None if self._model is None else oracles.solve(self._model, self.horizon)
+        self._model = oracles.known_model(env)
+        self._solution: oracles.Solution | oracles.GridSolution | None = None
+        if isinstance(self._model, oracles.FiniteModel):
+            self._solution = oracles.solve(self._model, self.horizon)
 
     # --- for users ---
 
@@ -216,8 +218,14 @@ class Agent(ABC):
         return EpisodeRecord(episode, float(sum(seen.rewards)), len(seen.rewards), regret, kind, seconds)
 
     def _regret(self, policies: list[Policy], seen: Trajectory) -> tuple[float | None, str | None]:
-        if self._model is None or self._solution is None:
+        if self._model is None:
             return None, None
+        if self._solution is None:  # a grid takes a second, which an agent that never learns need not wait for
+            self._solution = oracles.solve(self._model, self.horizon)
+        if not isinstance(self._model, oracles.FiniteModel):
+            # The expectation of the gaps' sum is V* − V^π. That itself would need the policy on the whole grid
+            # after every episode, which costs far more than the agent does.
+            return oracles.gap_regret(self._solution, seen.observations, [int(a) for a in seen.actions]), "gaps"
         if len(policies) > 1:
             states = [self._model.index(obs) for obs in seen.observations]
             return oracles.gap_regret(self._solution, states, [int(a) for a in seen.actions]), "gaps"

@@ -15,9 +15,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from cmerl.agents import storage
 from cmerl.agents.base import Agent
+from cmerl.agents.memory import Memory, Recipe
 from cmerl.agents.spaces import ActionSet, StateSpace
 from cmerl.confidence import MODES, ConfidenceSet, FailureBudget, Greedy, Mode, Paper, Problem, Tight, as_mode
-from cmerl.embedding import ConditionalMeanEmbedding, ExactEmbedding
+from cmerl.embedding import ConditionalMeanEmbedding
 from cmerl.errors import InputError, RewardRangeError
 from cmerl.kernels import RBF, Delta, Kernel, StateAction, as_kernel, from_spec
 from cmerl.planning import Plan, Task, make_plan
@@ -62,13 +63,15 @@ class CMERL(Agent):
         horizon: steps per episode; defaults to the environment's own.
         seed: root of all randomness.
         kernel: k_φ on state-actions, or "auto": delta kernels on Discrete observations, else an RBF of width 0.1
-            on observations scaled to [0, 1], and a delta kernel on actions.
+            on observations scaled to [0, 1], with actions that share more the less one step moves the state.
         value_kernel: k_ψ on states, or "auto" for the state part of ``kernel``.
         lam: the ridge λ, or "auto": 0.1 in practical mode (λ pseudo-visits to heaven), 1 in provable modes.
         bonus: "practical" (no proof, learns fastest), "paper", "tight", "split", "nonnegative", or a mode object
             of ``cmerl.confidence``.
         reward: "learned", or the reward function as a callable (observation, action) → reward.
-        backend: how the embedding is held; "exact", or "auto" to let cmerl choose.
+        backend: how the embedding is held: "exact"; "compressed", at a cost that does not grow with the data;
+            "nystrom" or "fourier", classical sketches; "auto" is exact while that is quick, then compressed
+            (provable modes stay exact).
         delta: failure probability of everything that a provable mode claims, together.
         reward_range: (lo, hi), or "auto": starts at (0, 1) and widens to what is seen.
         max_return: a known maximal return of an episode, if there is one.
@@ -147,11 +150,8 @@ class CMERL(Agent):
         """Everything but the environment, the same for a new agent and a loaded one."""
         self._all_states = all_states
         self.mode = mode
-        self.kernel = self._choose_kernel(kernel)
-        self.value_kernel = self._choose_value_kernel(value_kernel)
+        self.value_kernel = self._choose_value_kernel(value_kernel, self._choose_kernel(kernel))
         self.lam = (1.0 if self.mode.provable else 0.1) if lam == "auto" else lam
-        if backend not in ("auto", "exact"):
-            raise InputError(f"backend {backend!r} is unknown: use 'exact' or 'auto'")
         if reward != "learned" and not callable(reward):
             raise InputError(f"reward must be 'learned' or a callable (observation, action), not {reward!r}")
         self.reward = reward
@@ -166,13 +166,21 @@ class CMERL(Agent):
         if replan is True and self.mode.provable:
             raise InputError(f"bonus {self.mode.name!r} never replans inside an episode: drop replan=True")
         self.replan = not self.mode.provable if replan == "auto" else bool(replan)
-        count = 1 if time_homogeneous else self.horizon
-        self._embeddings = [
-            ExactEmbedding(self.kernel, self.lam, self.actions.rows, track_std=self.mode.uses_sigma)
-            for _ in range(count)
-        ]
+        if self.mode.provable and not self.mode.survives_projection and backend not in ("auto", "exact"):
+            raise InputError(f"bonus {self.mode.name!r} proves nothing on a sketch: use backend='exact'")
+        recipe = Recipe(
+            kernel=self._choose_kernel(kernel),
+            value_kernel=self.value_kernel,
+            lam=self.lam,
+            actions=self.actions.rows,
+            backend=backend,
+            track_std=self.mode.uses_sigma,
+            adapt_actions=isinstance(kernel, str) and not self.states.integer and not self.mode.provable,
+            hand_over=not self.mode.provable,
+            seed=self.seed,
+        )
+        self._memory = Memory(recipe, 1 if time_homogeneous else self.horizon)
         self._pending: list[tuple[int, FloatArray, FloatArray, float, bool]] = []
-        self._batches: list[tuple[NDArray[np.intp], Transitions]] = []  # everything learned, update by update
         self._plans: dict[tuple[bool, float], Plan] = {}  # of the next episode; emptied by every update
         self._surprise = 0.0
         self._replans = 0
@@ -198,7 +206,12 @@ class CMERL(Agent):
     @property
     def embedding(self) -> ConditionalMeanEmbedding:
         """The embedding (of the first step, if each step has its own), on encoded states and actions."""
-        return ConditionalMeanEmbedding.wrap(self._embeddings[0], self.value_kernel)
+        return ConditionalMeanEmbedding.wrap(self._memory.embeddings[0], self.value_kernel)
+
+    @property
+    def kernel(self) -> Kernel:
+        """The kernel k_φ on encoded state-actions; an automatic one may change as data arrive."""
+        return self._memory.kernel
 
     @property
     def reward_range(self) -> tuple[float, float]:
@@ -232,7 +245,7 @@ class CMERL(Agent):
             raise InputError("a confidence set needs a finite state space: pass states=… with all observations")
         if not isinstance(self.mode, Paper | Tight):
             raise InputError(f"bonus {self.mode.name!r} has no single radius: use 'paper' or 'tight'")
-        embedding = self._embeddings[0]
+        embedding = self._memory.embeddings[0]
         return ConfidenceSet(
             embedding,
             self.mode.radius(self._problem(), embedding, len(self.history) + 1),
@@ -250,7 +263,7 @@ class CMERL(Agent):
             "lam": self.lam,
             "reward range": self.reward_range,
             "episodes": len(self.history),
-            **self._embeddings[0].diagnostics(),
+            **self._memory.embeddings[0].diagnostics(),
         }
 
     def __repr__(self) -> str:
@@ -260,20 +273,23 @@ class CMERL(Agent):
 
     def _state(self) -> tuple[storage.Tensors, dict[str, Any]]:
         d, ds = len(self.states.low) + self.actions.rows.shape[1], len(self.states.low)
-        batches = [batch for _, batch in self._batches]
+        if self._memory.batches is None:
+            raise InputError("this agent has dropped its raw data, so it cannot be saved any more")
+        batches = [batch for _, batch in self._memory.batches]
         tensors: storage.Tensors = {
             "Z": np.concatenate([np.empty((0, d)), *(b.Z for b in batches)]),
             "next_states": np.concatenate([np.empty((0, ds)), *(b.next_states for b in batches)]),
             "rewards": np.concatenate([np.empty(0), *(b.rewards for b in batches)]),
             "terminated": np.concatenate([np.empty(0, dtype=bool), *(b.terminated for b in batches)]),
-            "steps": np.concatenate([np.empty(0, dtype=np.int64), *(steps for steps, _ in self._batches)]),
+            "steps": np.concatenate([np.empty(0, dtype=np.int64), *(steps for steps, _ in self._memory.batches)]),
             "batch_sizes": np.array([len(b) for b in batches], dtype=np.int64),
             "actions": self.actions.rows,
         }
         if self._all_states is not None:
             tensors["all_states"] = self._all_states
         options = {
-            "kernel": self.kernel.spec(),
+            "kernel": "auto" if self._memory.recipe.adapt_actions else self.kernel.spec(),
+            "backend": self._memory.recipe.backend,
             "value_kernel": self.value_kernel.spec(),
             "lam": self.lam,
             "mode": {"name": self.mode.name, **dataclasses.asdict(self.mode)},
@@ -285,7 +301,7 @@ class CMERL(Agent):
             "max_return": self.max_return,
             "constants": self._constants,
             "replan": self.replan,
-            "time_homogeneous": len(self._embeddings) == 1,
+            "time_homogeneous": len(self._memory.embeddings) == 1,
         }
         return tensors, {"options": options, "states": self.states.spec(), "actions": self.actions.spec()}
 
@@ -303,12 +319,12 @@ class CMERL(Agent):
         mode = dict(options["mode"])
         self._set_up(
             all_states=tensors.get("all_states"),
-            kernel=from_spec(options["kernel"]),
+            kernel="auto" if options["kernel"] == "auto" else from_spec(options["kernel"]),
             value_kernel=from_spec(options["value_kernel"]),
             lam=options["lam"],
             mode=MODES[mode.pop("name")](**mode),
             reward=reward,
-            backend="auto",
+            backend=options["backend"],
             delta=options["delta"],
             reward_range=tuple(options["range"]),
             max_return=options["max_return"],
@@ -323,22 +339,25 @@ class CMERL(Agent):
         for size in tensors["batch_sizes"]:
             rows = slice(start, start + int(size))
             names = ("Z", "next_states", "rewards", "terminated")
-            self._update(tensors["steps"][rows], Transitions.of(*(tensors[name][rows] for name in names)))
+            batch = Transitions.of(*(tensors[name][rows] for name in names))
+            self._memory.update(tensors["steps"][rows].astype(np.intp), batch)
             start = rows.stop
 
     # --- choices ---
 
     def _choose_kernel(self, kernel: Any) -> Kernel:
-        if kernel != "auto":
+        if not isinstance(kernel, str):
             return as_kernel(kernel)
+        if kernel != "auto":
+            raise InputError(f"kernel must be a kernel or 'auto', not {kernel!r}")
         state_kernel: Kernel = Delta() if self.states.integer else RBF(0.1)
         return StateAction(state_kernel, Delta(), self.actions.rows.shape[1])
 
-    def _choose_value_kernel(self, kernel: Any) -> Kernel:
-        if kernel != "auto":
-            return as_kernel(kernel)
-        if isinstance(self.kernel, StateAction):
-            return self.kernel.state_kernel
+    def _choose_value_kernel(self, value_kernel: Any, kernel: Kernel) -> Kernel:
+        if not isinstance(value_kernel, str):
+            return as_kernel(value_kernel)
+        if isinstance(kernel, StateAction):
+            return kernel.state_kernel
         return Delta() if self.states.integer else RBF(0.1)
 
     def _problem(self) -> Problem:
@@ -359,7 +378,7 @@ class CMERL(Agent):
             value_kernel=self.value_kernel,
             tabular=tabular,
             budget=FailureBudget(self.delta, learned_reward=self.reward == "learned"),
-            embeddings=len(self._embeddings),
+            embeddings=len(self._memory.embeddings),
             **self._constants,
         )
 
@@ -385,7 +404,7 @@ class CMERL(Agent):
     def _make_plan(self, explore: bool, sign: float, episode: int, replans: int, first_step: int) -> Plan:
         order = self._rng(1, episode, replans).permutation(len(self.actions))
         return make_plan(
-            self._embeddings,
+            self._memory.embeddings,
             self._task(explore),
             episode=episode + 1,
             order=order,
@@ -413,7 +432,7 @@ class CMERL(Agent):
         state, next_state = self.states.encode(obs), self.states.encode(next_obs)
         z = np.hstack([state, np.array([np.ravel(action)], dtype=np.float64)])
         if self.replan:
-            embedding = self._embeddings[min(step, len(self._embeddings) - 1)]
+            embedding = self._memory.embeddings[min(step, len(self._memory.embeddings) - 1)]
             self._surprise += math.log1p(float(embedding.std(z)[0]) ** 2 / self.lam)
         self._terminations |= done
         self._pending.append((step, z, next_state, reward, done))
@@ -456,15 +475,7 @@ class CMERL(Agent):
         pending, self._pending = self._pending, []
         steps, Z, next_states, rewards, done = zip(*pending, strict=True)
         batch = Transitions.of(np.vstack(Z), np.vstack(next_states), rewards, done)
-        self._update(np.array(steps, dtype=np.intp), batch)
-
-    def _update(self, steps: NDArray[np.intp], batch: Transitions) -> None:
-        if len(self._embeddings) == 1:
-            self._embeddings[0].update(batch)
-        else:
-            for i, step in enumerate(steps):
-                self._embeddings[step].update(batch[i : i + 1])
-        self._batches.append((steps, batch))
+        self._memory.update(np.array(steps, dtype=np.intp), batch)
 
     def _check_step(self, step: int) -> None:
         if not 0 <= step < self.horizon:

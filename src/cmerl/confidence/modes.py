@@ -41,6 +41,20 @@ class BonusTerms(NamedTuple):
         return sigma * (self.linear + self.quadratic * sigma)
 
 
+def projected(radius: float, B_P: float, data: Embedding) -> float:
+    """The coefficient of ‖V‖σ for a radius, with what a projection of the data onto coordinates adds.
+
+    Misfit of the targets adds B_P√R_φ + √R_ψ to the radius, and the part of φ(z) outside the coordinates B_P·ρ(z).
+    As σ² = ρ² + λ‖φ̃‖²_{M̃⁻¹}, the two together are at most the hypotenuse times σ.
+    """
+    loss = data.projection_loss
+    if loss is None:
+        return radius / math.sqrt(data.lam)
+    R_phi, R_psi = loss
+    radius += B_P * math.sqrt(R_phi) + math.sqrt(R_psi)
+    return math.hypot(radius / math.sqrt(data.lam), B_P)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Mode(ABC):
     """A rule for the transition bonus. Modes are plain values: equal options make equal modes."""
@@ -50,6 +64,7 @@ class Mode(ABC):
     to_the_letter: ClassVar[bool] = False  # Alg. 1: V clipped only from above at H, a bonus at the last step too
     optimistic_prior: ClassVar[bool] = False  # unseen state-actions are worth the most that can be left
     needs_norms: ClassVar[bool] = False  # wants ValueNorms of V_{h+1}
+    survives_projection: ClassVar[bool] = True  # whether what it claims extends to compressed embeddings
 
     @property
     def uses_sigma(self) -> bool:
@@ -78,6 +93,7 @@ class Paper(Mode):
 
     name: ClassVar[str] = "paper"
     to_the_letter: ClassVar[bool] = True
+    survives_projection: ClassVar[bool] = False
     general: bool = False
 
     def radius(self, problem: Problem, data: Embedding, episode: int) -> float:
@@ -116,13 +132,11 @@ class Tight(Mode):
 
     def radius(self, problem: Problem, data: Embedding, episode: int) -> float:
         """β with probability 1 − δ for all n at once."""
-        return tight_radius(
-            data.sum_r,
-            lam=data.lam,
-            B_P=problem.constant("B_P", self.name),
-            D=problem.value_kernel.diameter,
-            delta=problem.delta_transition,
-        )
+        B_P, D, delta = problem.constant("B_P", self.name), problem.value_kernel.diameter, problem.delta_transition
+        if data.predictable:
+            return tight_radius(data.sum_r, lam=data.lam, B_P=B_P, D=D, delta=delta)
+        # Coordinates chosen after the fact: bias and noise are bounded apart.
+        return math.sqrt(data.lam) * B_P + noise_radius(data.sum_r, D=D, delta=delta)
 
     def check(self, problem: Problem) -> None:
         """Need B_P and B_V."""
@@ -134,7 +148,8 @@ class Tight(Mode):
     ) -> BonusTerms:
         """B_V of the steps that are left."""
         B_V = problem.value_norm(problem.horizon - 1 - step, self.name)
-        return BonusTerms(B_V * self.radius(problem, data, episode) / math.sqrt(data.lam))
+        B_P = problem.constant("B_P", self.name)
+        return BonusTerms(B_V * projected(self.radius(problem, data, episode), B_P, data))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -160,7 +175,8 @@ class Split(Mode):
         else:
             bias = problem.constant("B_P", self.name) * norms.norm
         beta = noise_radius(data.sum_r, D=problem.value_kernel.diameter, delta=problem.delta_transition)
-        return BonusTerms(bias + norms.centred * beta / math.sqrt(data.lam))
+        loss = norms.norm * projected(0.0, problem.constant("B_P", self.name), data) if data.projection_loss else 0.0
+        return BonusTerms(bias + norms.centred * beta / math.sqrt(data.lam) + loss)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -168,6 +184,7 @@ class NonNegative(Mode):
     """Optimism for the fixed V* only, which suffices where all weights α are non-negative (delta kernels)."""
 
     name: ClassVar[str] = "nonnegative"
+    survives_projection: ClassVar[bool] = False
 
     def check(self, problem: Problem) -> None:
         """Only delta kernels keep all weights non-negative."""

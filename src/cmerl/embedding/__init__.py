@@ -1,7 +1,20 @@
 """Conditional mean embeddings: one protocol, several ways to hold the data."""
 
 from cmerl.embedding.base import Coef, Embedding, Grid, View
+from cmerl.embedding.compressed import CompressedEmbedding, compressed, concatenate, fourier, nystrom
 from cmerl.embedding.exact import ExactEmbedding
 from cmerl.embedding.facade import ConditionalMeanEmbedding
 
-__all__ = ["Coef", "ConditionalMeanEmbedding", "Embedding", "ExactEmbedding", "Grid", "View"]
+__all__ = [
+    "Coef",
+    "CompressedEmbedding",
+    "ConditionalMeanEmbedding",
+    "Embedding",
+    "ExactEmbedding",
+    "Grid",
+    "View",
+    "compressed",
+    "concatenate",
+    "fourier",
+    "nystrom",
+]

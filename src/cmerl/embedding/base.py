@@ -72,6 +72,16 @@ class Embedding(Protocol):
         ...
 
     @property
+    def projection_loss(self) -> tuple[float, float] | None:
+        """(R_φ, R_ψ), the squared residuals that coordinates leave of the data; None where nothing is projected."""
+        ...
+
+    @property
+    def predictable(self) -> bool:
+        """Whether each transition's coordinates were fixed before its next state was seen."""
+        ...
+
+    @property
     def support(self) -> Points:
         """Distinct states at which V must be known for a backup (m, d)."""
         ...
@@ -105,6 +115,15 @@ class Embedding(Protocol):
 
     def weights(self, Zq: Points) -> FloatArray:
         """Total weight that each point of ``support`` receives at the state-actions Zq (q, m)."""
+        ...
+
+    def weight_norm1(self, Zq: Points) -> FloatArray:
+        """‖α(z)‖₁ at the state-actions Zq (q,), or an upper bound where single weights are not kept."""
+        ...
+
+    @property
+    def jitter(self) -> float:
+        """The largest jitter that any factorisation needed."""
         ...
 
     def std(self, Zq: Points) -> FloatArray:

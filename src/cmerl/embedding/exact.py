@@ -28,9 +28,7 @@ class ExactEmbedding:
         track_std: keep what makes σ on the support's grid cheap; a plan with bonuses needs it.
     """
 
-    def __init__(
-        self, kernel: Kernel, lam: float, actions: Points | None = None, *, track_std: bool = True
-    ) -> None:
+    def __init__(self, kernel: Kernel, lam: float, actions: Points | None = None, *, track_std: bool = True) -> None:
         self._track_std = track_std
         self.kernel = kernel
         self.lam = check_ridge(lam)
@@ -74,6 +72,16 @@ class ExactEmbedding:
     def sum_r(self) -> float:
         """Σ r_i in the order of arrival."""
         return sum(r.sum_r for r in self._regressions)
+
+    @property
+    def projection_loss(self) -> None:
+        """Nothing is projected."""
+        return None
+
+    @property
+    def predictable(self) -> bool:
+        """Kernel features are fixed from the start."""
+        return True
 
     @property
     def jitter(self) -> float:

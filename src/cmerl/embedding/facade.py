@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from cmerl.embedding.base import Embedding
+from cmerl.embedding.compressed import compressed, fourier, nystrom
 from cmerl.embedding.exact import ExactEmbedding
 from cmerl.errors import InputError
 from cmerl.kernels import Kernel, as_kernel
@@ -30,18 +32,16 @@ class ConditionalMeanEmbedding:
     Args:
         kernel: k_φ on x; a cmerl or scikit-learn kernel.
         lam: the ridge λ > 0.
-        backend: "exact".
-        value_kernel: k_ψ on y; only the confidence set and the sketches need it.
+        backend: "exact", "compressed" (needs value_kernel), "nystrom" or "fourier".
+        value_kernel: k_ψ on y; only the confidence set and the compressed backend need it.
     """
 
     def __init__(self, kernel: Any, lam: float = 1.0, backend: str = "exact", value_kernel: Any = None) -> None:
-        if backend != "exact":
-            raise InputError(f"backend {backend!r} is unknown: use 'exact'")
-        self._embedding = ExactEmbedding(as_kernel(kernel), lam)
         self.value_kernel = None if value_kernel is None else as_kernel(value_kernel)
+        self._embedding = _make(as_kernel(kernel), lam, backend, self.value_kernel)
 
     @classmethod
-    def wrap(cls, embedding: ExactEmbedding, value_kernel: Kernel | None) -> ConditionalMeanEmbedding:
+    def wrap(cls, embedding: Embedding, value_kernel: Kernel | None) -> ConditionalMeanEmbedding:
         """A view of an embedding that something else, such as an agent, keeps updating."""
         view = cls.__new__(cls)
         view._embedding, view.value_kernel = embedding, value_kernel
@@ -64,8 +64,10 @@ class ConditionalMeanEmbedding:
 
     @property
     def support(self) -> Points:
-        """The n values of y in the order given, repeats included."""
-        return self._embedding.next_states
+        """The n values of y in the order given, repeats included; on a sketch, its landmarks."""
+        if isinstance(self._embedding, ExactEmbedding):
+            return self._embedding.next_states
+        return self._embedding.support
 
     @property
     def information_gain(self) -> float:
@@ -88,8 +90,10 @@ class ConditionalMeanEmbedding:
         return self
 
     def weights(self, Xq: Points | ArrayLike) -> FloatArray:
-        """α(x) at the queries (q, n), one column for each entry of ``support``."""
-        return self._embedding.transition_weights(self._queries(Xq))
+        """α(x) at the queries, one column for each entry of ``support``; on landmarks weights are signed sums."""
+        if isinstance(self._embedding, ExactEmbedding):
+            return self._embedding.transition_weights(self._queries(Xq))
+        return self._embedding.weights(self._queries(Xq))
 
     def expectation(self, f: Callable[[Points], ArrayLike] | ArrayLike, Xq: Points | ArrayLike) -> FloatArray:
         """E[f(Y) | x] at the queries: (q,), or (q, k) for k functions at once.
@@ -99,9 +103,10 @@ class ConditionalMeanEmbedding:
             Xq: queries (q, d).
         """
         values = np.asarray(f(self.support) if callable(f) else f, dtype=np.float64)
-        if values.ndim == 0 or len(values) != self.n:
+        if values.ndim == 0 or len(values) != len(self.support):
             raise InputError(
-                f"f must give one value for each of the {self.n} support points, but gave shape {values.shape}"
+                f"f must give one value for each of the {len(self.support)} support points, "
+                f"but gave shape {values.shape}"
             )
         return self.weights(Xq) @ values
 
@@ -126,6 +131,18 @@ class ConditionalMeanEmbedding:
 
     def __repr__(self) -> str:
         return f"ConditionalMeanEmbedding({self.kernel!r}, lam={self.lam:g}, n={self.n})"
+
+
+def _make(kernel: Kernel, lam: float, backend: str, value_kernel: Kernel | None) -> Embedding:
+    if backend == "exact":
+        return ExactEmbedding(kernel, lam)
+    if backend == "compressed":
+        if value_kernel is None:
+            raise InputError("backend 'compressed' interpolates functions of y: pass value_kernel=…")
+        return compressed(kernel, value_kernel, lam)
+    if backend in ("nystrom", "fourier"):
+        return nystrom(kernel, lam) if backend == "nystrom" else fourier(kernel, lam)
+    raise InputError(f"backend {backend!r} is unknown: use 'exact', 'compressed', 'nystrom' or 'fourier'")
 
 
 def _rows(X: Points | ArrayLike) -> Points | ArrayLike:

@@ -10,14 +10,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cmerl.embedding.regression import HalfSolved, RidgeRegression, Snapshot
 from cmerl.kernels import Kernel, StateAction
-from cmerl.linalg import GrowingMatrix
-from cmerl.transitions import Points, take
+from cmerl.linalg import Cholesky, GrowingMatrix
+from cmerl.transitions import Points, PointSet, take
 
 FloatArray = NDArray[np.float64]
 
@@ -82,19 +83,19 @@ class ExactGrid:
     def expectation(self, coef: Sequence[HalfSolved]) -> FloatArray:
         """α(z)ᵀy (q, A)."""
         if self.layout.split:
-            return _by_action([K @ c.full for K, c in zip(self._Kqz, coef, strict=True)], self.layout)
+            return by_action([K @ c.full for K, c in zip(self._Kqz, coef, strict=True)], self.layout)
         if self.layout.product:
             return self._Ks @ (self._Ka * coef[0].full[:, None])
         return (self._Kqz[0] @ coef[0].full).reshape(-1, len(self.layout.actions))
 
     def std(self) -> FloatArray:
         """σ(z) (q, A)."""
-        return np.sqrt(_by_action([r.variance(K, self._kqq) for r, K in self._with_kernels()], self.layout))
+        return np.sqrt(by_action([r.variance(K, self._kqq) for r, K in self._with_kernels()], self.layout))
 
     def weight_norm1(self) -> FloatArray:
         """‖α(z)‖₁ (q, A)."""
         norms = [np.abs(r.row_weights(K)).sum(axis=1) for r, K in self._with_kernels()]
-        return _by_action(norms, self.layout)
+        return by_action(norms, self.layout)
 
     def _with_kernels(self) -> zip[tuple[Snapshot, FloatArray]]:
         return zip(self.regressions, self._Kqz, strict=True)
@@ -117,7 +118,7 @@ class ExactView:
         return ExactGrid(self.layout, self.regressions, states)
 
 
-def _by_action(values: list[FloatArray], layout: Layout) -> FloatArray:
+def by_action(values: list[FloatArray], layout: Layout) -> FloatArray:
     """One vector (q,) an action, or all state-actions in one (q·A,), as (q, A)."""
     if layout.split:
         return np.array(values).T  # a column an action in memory too: maxima over actions are quick
@@ -139,8 +140,8 @@ class SupportGrid:
     def __init__(self, layout: Layout, regressions: Sequence[RidgeRegression], track_std: bool) -> None:
         self.layout = layout
         self._keeps_half_weights = track_std or not layout.product
-        self._half_weights = [_HalfWeights(r) for r in regressions]
-        self._regression = regressions[0]
+        self._regressions = regressions
+        self._half_weights = [HalfWeights(r) for r in regressions]
         self._Ks = GrowingMatrix()
         self._Ka = np.empty((0, len(layout.actions)))
         self._states: Points = np.empty((0, 0))
@@ -157,7 +158,7 @@ class SupportGrid:
         return self
 
     def _refresh_product(self) -> None:
-        kernel, points = self.layout.kernel, self._regression.points.points
+        kernel, points = self.layout.kernel, self._regressions[0].points.points
         assert isinstance(kernel, StateAction)
         q, m, q0, m0 = len(self._states), len(points), *self._Ks.shape
         if m == 0:
@@ -176,30 +177,44 @@ class SupportGrid:
         if self.layout.product:
             return self._Ks.view @ (self._Ka * coef[0].full[:, None])
         columns = [c.half @ w.W for c, w in zip(coef, self._half_weights, strict=True)]
-        return _by_action(columns, self.layout)
+        return by_action(columns, self.layout)
 
     def std(self) -> FloatArray:
         """σ(z) (m, A)."""
         if not self._keeps_half_weights:
             return self._uncached().std()
-        return np.sqrt(_by_action([np.maximum(w.variance, 0.0) for w in self._half_weights], self.layout))
+        return np.sqrt(by_action([np.maximum(w.variance, 0.0) for w in self._half_weights], self.layout))
 
     def weight_norm1(self) -> FloatArray:
         """‖α(z)‖₁ (m, A)."""
         return self._uncached().weight_norm1()
 
     def _uncached(self) -> ExactGrid:
-        regressions = [w.regression.snapshot() for w in self._half_weights]
-        return ExactGrid(self.layout, regressions, self._states)
+        return ExactGrid(self.layout, [r.snapshot() for r in self._regressions], self._states)
 
 
-class _HalfWeights:
-    """W = L⁻¹k(rows, queries) and σ² of one regression, as both its rows and the queries grow.
+class Rows(Protocol):
+    """Something with an append-only factor over points: a regression, or a dictionary."""
 
-    New rows reduce σ² by their squares; new queries are new columns.
+    kernel: Kernel
+    points: PointSet
+    factor: Cholesky
+    generation: int
+
+    @property
+    def ids(self) -> NDArray[np.intp]:
+        """Id of the point behind each row of the factor."""
+        ...
+
+
+class HalfWeights:
+    """W = L⁻¹k(rows, queries) and k(q, q) − ‖W‖², as both the rows and the queries grow.
+
+    New rows reduce the variance by their squares; new queries are new columns. For a regression the variance is
+    σ²; for a dictionary W are coordinates and the variance is the residual.
     """
 
-    def __init__(self, regression: RidgeRegression) -> None:
+    def __init__(self, regression: Rows) -> None:
         self.regression = regression
         self._clear()
 

@@ -6,15 +6,18 @@ from cmerl.envs.chain import Chain
 from cmerl.envs.deepsea import DeepSea
 from cmerl.envs.finite import FiniteMDP
 from cmerl.envs.gridworld import GridWorld
+from cmerl.envs.pball import BallDynamics, PBall2D
 from cmerl.envs.random_mdp import RandomMDP, random_mdp
 from cmerl.envs.registration import register
 from cmerl.envs.riverswim import RiverSwim
 
 __all__ = [
+    "BallDynamics",
     "Chain",
     "DeepSea",
     "FiniteMDP",
     "GridWorld",
+    "PBall2D",
     "RandomMDP",
     "RiverSwim",
     "random_mdp",

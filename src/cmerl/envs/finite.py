@@ -89,9 +89,7 @@ class FiniteMDP(gymnasium.Env[Any, Any]):
         self._next_cdf = cumulative(self.P)
         self._start_cdf = cumulative(self.start)
 
-    def reset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[Any, dict[str, Any]]:
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         """Start an episode, in a state drawn from ``start`` or in ``options["state"]``."""
         super().reset(seed=seed)
         options = options or {}

@@ -35,8 +35,6 @@ class RandomMDP(FiniteMDP):
         super().__init__(P, rng.random((states, actions)), horizon=horizon)
 
 
-def random_mdp(
-    states: int, actions: int, *, seed: int, concentration: float = 1.0, horizon: int = 10
-) -> FiniteMDP:
+def random_mdp(states: int, actions: int, *, seed: int, concentration: float = 1.0, horizon: int = 10) -> FiniteMDP:
     """Draw a :class:`RandomMDP`."""
     return RandomMDP(states, actions, seed=seed, concentration=concentration, horizon=horizon)

@@ -17,8 +17,7 @@ def to_spec(kernel: Kernel) -> dict[str, Any]:
     if "__dataclass_fields__" not in cls.__dict__:  # an inherited list of fields would miss the class's own
         raise KernelError(f"{cls.__name__} cannot be saved: decorate it with @dataclass(frozen=True).")
     return {"type": cls.__name__} | {
-        field.name: _encode(getattr(kernel, field.name), f"{cls.__name__}.{field.name}")
-        for field in fields(kernel)
+        field.name: _encode(getattr(kernel, field.name), f"{cls.__name__}.{field.name}") for field in fields(kernel)
     }
 
 

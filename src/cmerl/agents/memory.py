@@ -1,0 +1,147 @@
+"""What an agent remembers: its embeddings, how they are held, and the log they can be made from again."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cmerl.embedding import Embedding, ExactEmbedding, compressed, concatenate, fourier, nystrom
+from cmerl.errors import InputError
+from cmerl.kernels import Constant, Delta, Kernel, StateAction
+from cmerl.transitions import Transitions, take
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.intp]
+
+log = logging.getLogger("cmerl")
+
+BACKENDS = ("auto", "exact", "compressed", "nystrom", "fourier")
+EXACT_LIMIT = 1000  # distinct state-actions up to which an exact episode is a matter of milliseconds
+KEEP = 20_000  # transitions logged: what dictionaries are chosen from, and what save() writes
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How to make an embedding.
+
+    Attributes:
+        kernel: k_φ on state-actions; with ``adapt_actions`` the action part is chosen from the data.
+        value_kernel: k_ψ on states.
+        lam: the ridge λ.
+        actions: the finite action set (A, d_a).
+        backend: one of ``BACKENDS``.
+        track_std: whether plans use σ.
+        adapt_actions: let actions share what they learn, as far as steps are small compared to the state kernel.
+        hand_over: whether "auto" may go from exact to compressed.
+        seed: for random sketches.
+    """
+
+    kernel: Kernel
+    value_kernel: Kernel
+    lam: float
+    actions: FloatArray
+    backend: str
+    track_std: bool
+    adapt_actions: bool
+    hand_over: bool
+    seed: int
+
+    def make(self, kernel: Kernel, backend: str) -> Embedding:
+        """An empty embedding."""
+        if backend == "compressed":
+            return compressed(kernel, self.value_kernel, self.lam, self.actions, keep=KEEP)
+        if backend == "nystrom":
+            return nystrom(kernel, self.lam, self.actions, keep=KEEP)
+        if backend == "fourier":
+            return fourier(kernel, self.lam, self.actions, seed=self.seed)
+        return ExactEmbedding(kernel, self.lam, self.actions, track_std=self.track_std)
+
+
+class Memory:
+    """Embeddings for one agent, one for all steps or one for each, made from a log of updates.
+
+    Everything is a function of the sequence of updates, so replaying the log gives the same memory bit for bit.
+    """
+
+    def __init__(self, recipe: Recipe, count: int) -> None:
+        if recipe.backend not in BACKENDS:
+            raise InputError(f"backend {recipe.backend!r} is unknown: use one of {', '.join(BACKENDS)}")
+        self.recipe = recipe
+        self.kernel = recipe.kernel
+        self._count = count
+        self._backend = "exact" if recipe.backend == "auto" else recipe.backend
+        self.batches: list[tuple[IntArray, Transitions]] | None = []  # None once it was too long to keep
+        self.n = 0
+        self._adapted_at = 0
+        self._make()
+
+    def _make(self) -> None:
+        self.embeddings: list[Embedding] = [self.recipe.make(self.kernel, self._backend) for _ in range(self._count)]
+
+    def update(self, steps: IntArray, batch: Transitions) -> None:
+        """Learn transitions made at the given steps (n,)."""
+        self._learn(steps, batch)
+        self.n += len(batch)
+        if self.batches is None:
+            return
+        self.batches.append((steps, batch))
+        if self._adapt_kernel() or self._hand_over():
+            self._relearn(self.batches)
+        if self.n >= KEEP and self._backend == "compressed":
+            self.batches = None
+
+    def _learn(self, steps: IntArray, batch: Transitions) -> None:
+        if self._count == 1:
+            self.embeddings[0].update(batch)
+        else:
+            for i, step in enumerate(steps):
+                self.embeddings[step].update(batch[i : i + 1])
+
+    def _relearn(self, batches: Sequence[tuple[IntArray, Transitions]]) -> None:
+        """All data again, in one go."""
+        self._make()
+        self._learn(np.concatenate([steps for steps, _ in batches]), concatenate([batch for _, batch in batches]))
+
+    def _adapt_kernel(self) -> bool:
+        """At doubling times, let actions share as much as one step leaves the state kernel unchanged."""
+        if not self.recipe.adapt_actions or self.n < 2 * self._adapted_at or self.batches is None:
+            return False
+        self._adapted_at = self.n
+        assert isinstance(self.recipe.kernel, StateAction)
+        kernel = with_shared_actions(self.recipe.kernel, concatenate([batch for _, batch in self.batches]))
+        if kernel == self.kernel:
+            return False
+        self.kernel = kernel
+        return True
+
+    def _hand_over(self) -> bool:
+        if self.recipe.backend != "auto" or not self.recipe.hand_over or self._backend != "exact":
+            return False
+        distinct = max(E.diagnostics()["distinct state-actions"] for E in self.embeddings)
+        if distinct <= EXACT_LIMIT:
+            return False
+        log.info(
+            "after %d transitions at %d distinct state-actions the exact embedding hands over to a compressed one; "
+            "pass backend='exact' to keep it",
+            self.n,
+            distinct,
+        )
+        self._backend = "compressed"
+        return True
+
+
+def with_shared_actions(kernel: StateAction, data: Transitions) -> StateAction:
+    """The kernel with actions correlated by ρ, the mean of k_s(s, s') over the data, rounded and kept in [0.5, 0.9].
+
+    A step that hardly moves the state leaves all actions nearly alike; ρ is rounded so that small changes do not
+    call for a new embedding.
+    """
+    states, _ = kernel.split(data.Z)
+    rows = np.linspace(0, len(data) - 1, min(len(data), 300)).astype(np.intp)
+    similarity = np.mean(np.diagonal(kernel.state_kernel(take(states, rows), take(data.next_states, rows))))
+    rho = float(np.clip(np.round(similarity, 1), 0.5, 0.9))
+    return StateAction(kernel.state_kernel, Constant(rho) + (1.0 - rho) * Delta(), kernel.action_dims)

@@ -1,0 +1,503 @@
+"""Embeddings in coordinates: a cost per episode that depends on their number, not on the data.
+
+Coordinates φ̃ of state-actions come from a dictionary (compressed, Nyström) or from random features. Only moments are
+kept, M̃ = Σφ̃φ̃ᵀ + λI and C̃ = Σψ̃φ̃ᵀ, where ψ̃ codes the next state by landmarks, the only states where V must be known.
+
+Dictionaries kept in the order of arrival can make the backup expansive, so they are chosen anew by greatest residual
+whenever the data have doubled, until ``keep`` transitions are reached; from then on the raw data are dropped, the
+dictionaries only grow up to their cap, and memory is flat.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cmerl.embedding.dictionary import Dictionary
+from cmerl.embedding.features import Features, FourierFeatures, FrozenFeatures, Tracker
+from cmerl.embedding.grids import Layout, by_action
+from cmerl.embedding.landmarks import InterpolatedLandmarks, Landmarks, StateTable
+from cmerl.embedding.regression import check_ridge
+from cmerl.errors import InputError
+from cmerl.kernels import Kernel, StateAction
+from cmerl.linalg import Cholesky, GrowingMatrix, pivots
+from cmerl.transitions import Points, PointSet, Transitions, take
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.intp]
+
+
+class Moments:
+    """One regression in the coordinates of its features: all that is remembered of its data."""
+
+    def __init__(self, features: Features, landmarks: Landmarks, lam: float) -> None:
+        self.features, self._landmarks, self.lam = features, landmarks, lam
+        self.clear()
+
+    def clear(self) -> None:
+        """Forget the data, but not the features."""
+        self.n = 0
+        self.residual_sum = 0.0  # R_φ = Σ ρ²(z_i)
+        self.sum_r = 0.0
+        self.factor = Cholesky()  # of M̃
+        self._gram = GrowingMatrix()  # M̃ − λI (m, m)
+        self._cross = GrowingMatrix()  # C̃ over transitions that went on (m_next, m)
+        self._linear = GrowingMatrix(3, 0)  # Σ φ̃·(reward, 1, terminated) (3, m)
+
+    def add(self, X: Points, codes: Any, columns: IntArray, rewards: FloatArray, *, choose: bool) -> None:
+        """Add transitions: inputs X (k, d), the column of each next state's code or -1 if terminated, rewards."""
+        phi, residual = self.features.choose(X) if choose else self.features.absorb(X)
+        m, old, alive = len(phi), self.factor.n, columns >= 0
+        if not choose:  # after a choice, bounds do not use the order of arrival any more
+            # 1 + w_i = det(M̃_i)/det(M̃_{i-1}): all at once from the Schur complement I + φ̃ᵀM̃⁻¹φ̃.
+            half = self.factor.half_solve(phi[:old])
+            inner = half.T @ half + phi[old:].T @ phi[old:] / self.lam
+            self.sum_r += float(np.sum(1.0 - 1.0 / pivots(inner + np.eye(len(inner)))))
+        self.residual_sum += float(np.sum(residual))
+        self.n += len(rewards)
+        self._landmarks.accumulate(self._cross, codes, columns[alive], phi[:, alive])
+        self._gram.resize(m, m)[...] += phi @ phi.T
+        self._linear.resize(3, m)[...] += np.stack([rewards, np.ones(len(rewards)), ~alive]) @ phi.T
+        self.factor = Cholesky.of(self._gram.view, self.lam)
+
+    @property
+    def log_det(self) -> float:
+        """The logarithm of det(M̃/λ)."""
+        return self.factor.log_det - self.factor.n * math.log(self.lam)
+
+    @property
+    def information_gain(self) -> float:
+        """An upper bound on G of all the data, and G itself where nothing was left over."""
+        return 0.5 * (self.log_det + self.residual_sum / self.lam)
+
+    def solve(self, x: FloatArray, reward: float, offset: float, terminal: float) -> FloatArray:
+        """M̃⁻¹Σφ̃_i y_i (m,) for y_i = reward·r_i + offset + (terminal if terminated, else code_iᵀx)."""
+        target = np.array([reward, offset, terminal]) @ self._linear.view
+        cross = self._cross.view
+        if len(cross):
+            target += x[: len(cross)] @ cross  # landmarks newer than this regression's data have no weight yet
+        return self.factor.solve(target)
+
+    def landmark_weights(self, C: FloatArray) -> FloatArray:
+        """Weights on V(landmarks) (q, m_next) of queries with coordinates C (m, q)."""
+        weights = np.zeros((len(self._landmarks), C.shape[1]))
+        cross = self._cross.view
+        if len(cross):
+            weights[: len(cross)] = cross @ self.factor.solve(C)
+        return self._landmarks.to_values(weights)
+
+
+@dataclass(frozen=True)
+class CompressedGrid:
+    """Coordinates of q states × A actions: one matrix (m, q) an action if split, else one (m, q·A)."""
+
+    layout: Layout
+    lam: float
+    n: int
+    coordinates: Sequence[FloatArray]
+    residuals: Sequence[FloatArray]
+    factors: Sequence[Cholesky]  # of M̃
+
+    def expectation(self, coef: Sequence[FloatArray]) -> FloatArray:
+        """α(z)ᵀy (q, A)."""
+        return by_action([c @ C for c, C in zip(coef, self.coordinates, strict=True)], self.layout)
+
+    def std(self) -> FloatArray:
+        """σ(z) (q, A): with the residual, or uncertainty would collapse away from the dictionary."""
+        residual = by_action(list(self.residuals), self.layout)
+        return np.sqrt(residual + self.lam * self._leverage())
+
+    def weight_norm1(self) -> FloatArray:
+        """A bound √n‖α(z)‖₂ on ‖α(z)‖₁ (q, A): single weights are not kept."""
+        return np.sqrt(self.n * self._leverage())
+
+    def _leverage(self) -> FloatArray:
+        """‖φ̃(z)‖² in M̃⁻¹ (q, A)."""
+        pairs = zip(self.coordinates, self.factors, strict=True)
+        return by_action([factor.quadratic(C) for C, factor in pairs], self.layout)
+
+
+@dataclass(frozen=True)
+class CompressedView:
+    """A compressed embedding at one moment: features only append or are replaced, so references stay valid."""
+
+    layout: Layout
+    lam: float
+    n: int
+    features: Sequence[FrozenFeatures]
+    factors: Sequence[Cholesky]
+
+    def grid(self, states: Points) -> CompressedGrid:
+        """The embedding of that moment at states × actions."""
+        queries = states if self.layout.split else self.layout.state_actions(states)
+        pairs = [features.coordinates(queries) for features in self.features]
+        coordinates, residuals = [C for C, _ in pairs], [residual for _, residual in pairs]
+        return CompressedGrid(self.layout, self.lam, self.n, coordinates, residuals, self.factors)
+
+
+class CompressedEmbedding:
+    """Conditional mean embedding in coordinates; use ``compressed``, ``nystrom`` or ``fourier`` to make one.
+
+    Args:
+        name: what ``diagnostics`` calls it.
+        kernel: k_φ on state-actions.
+        features: makes the coordinates for a kernel; called once for each independent regression.
+        landmarks: the states at which V must be known.
+        lam: the ridge λ > 0.
+        actions: the finite action set (A, d_a) that ``grid`` ranges over.
+        keep: transitions kept to choose coordinates from; then the raw data are dropped.
+        rebuild: choose coordinates and landmarks anew whenever the data have doubled.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        kernel: Kernel,
+        features: Callable[[Kernel], Features],
+        landmarks: Landmarks,
+        lam: float,
+        actions: Points | None,
+        *,
+        keep: int,
+        rebuild: bool,
+    ) -> None:
+        if keep < 0:
+            raise InputError(f"keep must be 0 or more transitions, not {keep!r}")
+        self.name = name
+        self.kernel = kernel
+        self.lam = check_ridge(lam)
+        self.layout = Layout(kernel, np.empty((0, 1)) if actions is None else actions)
+        self.keep = keep
+        self._make_features, self._rebuild = features, rebuild
+        self._landmarks = landmarks
+        self._groups = PointSet()
+        self._moments: list[Moments] = []
+        if self.layout.split and len(self.layout.actions):
+            self._groups.add(self.layout.actions)
+        self._trackers: list[Tracker] | None = None
+        self._ensure_groups()
+        self._raw: list[Transitions] | None = [] if rebuild else None
+        self._rebuilt_at = 0
+        self.rebuilds = 0
+        self.n = 0
+        self.next_residual_sum = 0.0  # R_ψ
+
+    def _ensure_groups(self) -> None:
+        wanted = len(self._groups) if self.layout.split else 1
+        kernel = self.kernel
+        while len(self._moments) < wanted:
+            part = kernel.state_kernel if isinstance(kernel, StateAction) and self.layout.split else kernel
+            self._moments.append(Moments(self._make_features(part), self._landmarks, self.lam))
+            self._trackers = None
+
+    @property
+    def support(self) -> Points:
+        """The landmarks: next states at which V must be known (m, d)."""
+        return self._landmarks.points.points
+
+    @property
+    def information_gain(self) -> float:
+        """An upper bound on G = ½ log det(I + K/λ), equal to it at tolerance 0."""
+        return sum(m.information_gain for m in self._moments)
+
+    @property
+    def sum_r(self) -> float:
+        """Σ r̃_i while dictionaries only grew; after a rebuild log det(M̃/λ) + R_φ/λ, which needs no order."""
+        if self.rebuilds == 0:
+            return sum(m.sum_r for m in self._moments)
+        return sum(m.log_det + m.residual_sum / self.lam for m in self._moments)
+
+    @property
+    def projection_loss(self) -> tuple[float, float]:
+        """(R_φ, R_ψ): squared residuals of all state-actions and of all next states, summed."""
+        return sum(m.residual_sum for m in self._moments), self.next_residual_sum
+
+    @property
+    def predictable(self) -> bool:
+        """Not once coordinates were chosen from data that they represent."""
+        return self.rebuilds == 0
+
+    @property
+    def jitter(self) -> float:
+        """The largest jitter that any factorisation needed."""
+        return max(m.factor.jitter for m in self._moments)
+
+    def update(self, batch: Transitions) -> None:
+        """Absorb transitions; from time to time choose the dictionaries anew."""
+        if len(batch) == 0:
+            return
+        self._landmarks.points.check(batch.next_states, "next states")
+        self.n += len(batch)
+        if self._raw is not None:
+            self._raw.append(batch)
+        if self._raw is not None and self.n >= min(2 * self._rebuilt_at, self.keep):
+            self._choose_anew(self._raw)
+        else:
+            self._add(batch, choose=False)
+        if self.n >= self.keep:
+            self._raw = None
+        self._refresh()
+
+    def _choose_anew(self, raw: list[Transitions]) -> None:
+        self._rebuilt_at = self.n
+        self.rebuilds += 1
+        self.next_residual_sum = 0.0
+        self._trackers = None
+        for moments in self._moments:
+            moments.clear()
+        self._add(concatenate(raw), choose=True)
+
+    def _add(self, batch: Transitions, *, choose: bool) -> None:
+        alive = np.flatnonzero(~batch.terminated)
+        columns = np.full(len(batch), -1, dtype=np.intp)
+        columns[alive] = np.arange(len(alive))
+        codes, residual = self._landmarks.encode(take(batch.next_states, alive), choose=choose)
+        self.next_residual_sum += residual
+        groups, X = self._route(batch.Z)
+        for g in np.unique(groups):
+            rows = np.flatnonzero(groups == g)
+            self._moments[g].add(take(X, rows), codes, columns[rows], batch.rewards[rows], choose=choose)
+
+    def _route(self, Z: Points) -> tuple[IntArray, Points]:
+        if not (self.layout.split and isinstance(self.kernel, StateAction)):
+            return np.zeros(len(Z), dtype=np.intp), Z
+        states, actions = self.kernel.split(Z)
+        groups = self._groups.add(actions)
+        self._ensure_groups()
+        return groups, states
+
+    def _refresh(self) -> None:
+        """Extend the coordinates of landmarks × actions."""
+        if not len(self.layout.actions) or not len(self._landmarks):
+            return
+        if self._trackers is None:
+            self._trackers = [m.features.tracker() for m in self._moments]
+        queries = self.support if self.layout.split else self.layout.state_actions(self.support)
+        for tracker in self._trackers:
+            tracker.refresh(queries)
+
+    def backup(
+        self, v: FloatArray, *, reward: float = 1.0, offset: float = 0.0, terminal: float = 0.0
+    ) -> Sequence[FloatArray]:
+        """M̃⁻¹Σφ̃_i y_i, one vector a regression; V is interpolated around its mean, which needs no landmarks."""
+        centre = float(np.mean(v)) if len(v) else 0.0
+        x = self._landmarks.interpolate(v - centre)
+        return [m.solve(x, reward, offset + centre, terminal - centre) for m in self._moments]
+
+    def grid(self, states: Points | None = None) -> CompressedGrid:
+        """The embedding at states × actions; at its landmarks by default."""
+        if states is not None:
+            return self.freeze().grid(states)
+        if self._trackers is None:
+            raise InputError("this embedding was made without actions: pass the states that you ask about")
+        coordinates = [tracker.W for tracker in self._trackers]
+        residuals = [np.maximum(tracker.variance, 0.0) for tracker in self._trackers]
+        factors = [m.factor for m in self._moments]
+        return CompressedGrid(self.layout, self.lam, self.n, coordinates, residuals, factors)
+
+    def freeze(self) -> CompressedView:
+        """The embedding as it is now, for a plan that outlives later updates."""
+        features = [m.features.freeze() for m in self._moments]
+        return CompressedView(self.layout, self.lam, self.n, features, [m.factor for m in self._moments])
+
+    def expectation(self, coef: Sequence[FloatArray], Zq: Points) -> FloatArray:
+        """α(z)ᵀy at the state-actions (q,)."""
+        out = np.zeros(len(Zq))
+        for g, rows, X in self._parts(Zq):
+            C, _ = self._moments[g].features.coordinates(X)
+            out[rows] = coef[g] @ C[: len(coef[g])]
+        return out
+
+    def std(self, Zq: Points) -> FloatArray:
+        """σ(z) at the state-actions (q,)."""
+        variance = self.kernel.diag(Zq)
+        for g, rows, X in self._parts(Zq):
+            C, residual = self._moments[g].features.coordinates(X)
+            variance[rows] = residual + self.lam * self._moments[g].factor.quadratic(C)
+        return np.sqrt(variance)
+
+    def weight_norm1(self, Zq: Points) -> FloatArray:
+        """A bound √n‖α(z)‖₂ on ‖α(z)‖₁ (q,)."""
+        out = np.zeros(len(Zq))
+        for g, rows, X in self._parts(Zq):
+            C, _ = self._moments[g].features.coordinates(X)
+            out[rows] = np.sqrt(self._moments[g].n * self._moments[g].factor.quadratic(C))
+        return out
+
+    def weights(self, Zq: Points) -> FloatArray:
+        """Signed weights on V(landmarks) (q, m)."""
+        out = np.zeros((len(Zq), len(self._landmarks)))
+        for g, rows, X in self._parts(Zq):
+            C, _ = self._moments[g].features.coordinates(X)
+            out[rows] = self._moments[g].landmark_weights(C)
+        return out
+
+    def visit_counts(self, Zq: Points) -> FloatArray:
+        """Not kept: only moments are."""
+        raise InputError("a compressed embedding does not keep counts: use backend='exact'")
+
+    def _parts(self, Zq: Points) -> list[tuple[int, IntArray, Points]]:
+        """Queries grouped by the regression that answers them; those without data are left out."""
+        if not (self.layout.split and isinstance(self.kernel, StateAction)):
+            found = np.zeros(len(Zq), dtype=np.intp)
+            X: Points = Zq
+        else:
+            X, actions = self.kernel.split(Zq)
+            found = self._groups.find(actions)
+        return [
+            (int(g), np.flatnonzero(found == g), take(X, np.flatnonzero(found == g)))
+            for g in np.unique(found)
+            if g >= 0 and self._moments[g].n
+        ]
+
+    def diagnostics(self) -> dict[str, Any]:
+        """Sizes, residuals, information gain and numerical health."""
+        R_phi, R_psi = self.projection_loss
+        return {
+            "backend": self.name,
+            "transitions": self.n,
+            "coordinates of state-actions": sum(len(m.features) for m in self._moments),
+            "landmarks": len(self._landmarks),
+            "regressions": len(self._moments),
+            "full": self._landmarks.full or any(m.features.full for m in self._moments),
+            "rebuilds": self.rebuilds,
+            "raw transitions kept": 0 if self._raw is None else self.n,
+            "residual of state-actions": R_phi,
+            "residual of next states": R_psi,
+            "information gain": self.information_gain,
+            "jitter": self.jitter,
+        }
+
+
+def concatenate(batches: Sequence[Transitions]) -> Transitions:
+    """Batches as one."""
+
+    def joined(parts: list[Points]) -> Points:
+        arrays = [p for p in parts if isinstance(p, np.ndarray)]
+        return np.concatenate(arrays) if len(arrays) == len(parts) else [x for part in parts for x in part]
+
+    return Transitions(
+        joined([b.Z for b in batches]),
+        joined([b.next_states for b in batches]),
+        np.concatenate([b.rewards for b in batches]),
+        np.concatenate([b.terminated for b in batches]),
+    )
+
+
+def compressed(
+    kernel: Kernel,
+    value_kernel: Kernel,
+    lam: float,
+    actions: Points | None = None,
+    *,
+    tolerance: float = 0.01,
+    cap: int = 1000,
+    keep: int = 20_000,
+    rebuild: bool = True,
+) -> CompressedEmbedding:
+    """Two dictionaries: the cost of an episode does not depend on the amount of data.
+
+    Args:
+        kernel: k_φ on state-actions.
+        value_kernel: k_ψ on states, in whose space value functions are interpolated.
+        lam: the ridge λ.
+        actions: the finite action set (A, d_a).
+        tolerance: largest squared residual, relative to k(x, x), that a dictionary leaves; 0 loses nothing.
+        cap: most points in a dictionary; when it is reached nothing is appended, and the residuals that then
+            remain are part of σ and of the provable bonuses, so that uncertainty stays honest.
+        keep: transitions kept to choose dictionaries from; then the raw data are dropped.
+        rebuild: choose both dictionaries anew whenever the data have doubled.
+    """
+    if not 0.0 <= tolerance < 1.0:
+        raise InputError(f"tolerance must lie from 0 to below 1, not {tolerance!r}")
+    if cap < 1:
+        raise InputError(f"cap must be at least 1, not {cap!r}")
+    landmarks: Landmarks = InterpolatedLandmarks(value_kernel, tolerance, cap) if tolerance else StateTable()
+    return CompressedEmbedding(
+        "compressed",
+        kernel,
+        lambda part: Dictionary(part, tolerance, cap),
+        landmarks,
+        lam,
+        actions,
+        keep=keep,
+        rebuild=rebuild and tolerance > 0,
+    )
+
+
+def nystrom(
+    kernel: Kernel,
+    lam: float,
+    actions: Points | None = None,
+    *,
+    count: int = 300,
+    tolerance: float = 1e-6,
+    selection: str = "greedy",
+    keep: int = 20_000,
+    rebuild: bool = True,
+    seed: int = 0,
+) -> CompressedEmbedding:
+    """Nyström coordinates of state-actions, all next states kept: the classical sketch.
+
+    Args:
+        kernel: k_φ on state-actions.
+        lam: the ridge λ.
+        actions: the finite action set (A, d_a).
+        count: most landmarks of state-actions, for each independent regression.
+        tolerance: no landmark is added for a squared residual below this.
+        selection: "greedy" (largest residual) or "leverage" (drawn with ridge leverage scores) at rebuilds.
+        keep: transitions kept to choose landmarks from.
+        rebuild: choose landmarks anew whenever the data have doubled; False grows them in order of arrival.
+        seed: for "leverage".
+    """
+    if selection not in ("greedy", "leverage"):
+        raise InputError(f"selection must be 'greedy' or 'leverage', not {selection!r}")
+    rng = np.random.default_rng(seed) if selection == "leverage" else None
+    return CompressedEmbedding(
+        "nystrom",
+        kernel,
+        lambda part: Dictionary(part, tolerance, count, leverage=None if rng is None else (lam, rng)),
+        StateTable(),
+        lam,
+        actions,
+        keep=keep,
+        rebuild=rebuild,
+    )
+
+
+def fourier(
+    kernel: Kernel,
+    lam: float,
+    actions: Points | None = None,
+    *,
+    count: int = 300,
+    orthogonal: bool = True,
+    seed: int = 0,
+) -> CompressedEmbedding:
+    """Random Fourier features: heuristic, because they leave no residual and their variance starves.
+
+    Args:
+        kernel: k_φ on state-actions; where it is a product with an indicator of the action, features are drawn for
+            the state kernel, which must be RBF or Matern.
+        lam: the ridge λ.
+        actions: the finite action set (A, d_a).
+        count: number of features, for each independent regression.
+        orthogonal: draw frequencies in orthogonal blocks.
+        seed: of the frequencies.
+    """
+    rng = np.random.default_rng(seed)
+    return CompressedEmbedding(
+        "fourier",
+        kernel,
+        lambda part: FourierFeatures(part, count, rng, orthogonal=orthogonal),
+        StateTable(),
+        lam,
+        actions,
+        keep=0,
+        rebuild=False,
+    )

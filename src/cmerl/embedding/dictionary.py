@@ -1,0 +1,176 @@
+"""Dictionaries: a few points that represent all others up to a tolerance.
+
+With L the Cholesky factor of the dictionary's kernel matrix, a point x has the triangular coordinates
+L⁻¹k(dictionary, x): the projection of its feature onto the span of the dictionary. What is left over is the
+residual ρ²(x) = k(x, x) − ‖coordinates‖². A point appended to the dictionary adds one coordinate and leaves the
+others as they are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cmerl.embedding.grids import HalfWeights
+from cmerl.kernels import Kernel
+from cmerl.linalg import Cholesky
+from cmerl.transitions import Points, PointSet, take
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.intp]
+
+ROUND_OFF = 1e-11  # relative: a residual below this is not a new direction, whatever the tolerance
+
+
+@dataclass(frozen=True)
+class FrozenDictionary:
+    """A dictionary at one moment: factors only append or are replaced, so these references stay valid."""
+
+    kernel: Kernel
+    points: Points
+    factor: Cholesky
+
+    def coordinates(self, X: Points) -> tuple[FloatArray, FloatArray]:
+        """Triangular coordinates (m, k) and residuals ρ² (k,) of points."""
+        diag = self.kernel.diag(X)
+        if not len(self.points):
+            return np.zeros((0, len(X))), diag
+        C = self.factor.half_solve_from(0, self.kernel(self.points, X))
+        return C, np.maximum(diag - np.einsum("mk,mk->k", C, C), 0.0)
+
+
+class Dictionary:
+    """Points chosen so that every point seen so far has a residual of at most the tolerance.
+
+    When ``cap`` points are held, nothing more is appended: residuals beyond the tolerance are then reported like
+    any other, so that uncertainty stays honest, and the next ``choose`` may pick better points.
+
+    Attributes:
+        kernel: the kernel on points.
+        tolerance: largest residual ρ², relative to k(x, x), that needs no new point.
+        cap: most points held.
+        leverage: (λ, rng) to draw the points of ``choose`` by ridge leverage scores instead of greedily.
+        generation: increases whenever the points were chosen anew.
+    """
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        tolerance: float,
+        cap: int,
+        leverage: tuple[float, np.random.Generator] | None = None,
+    ) -> None:
+        self._leverage = leverage
+        self.kernel = kernel
+        self.tolerance = tolerance
+        self.cap = cap
+        self.generation = 0
+        self._clear()
+
+    def _clear(self) -> None:
+        self.points = PointSet()
+        self.factor = Cholesky()
+
+    def __len__(self) -> int:
+        return self.factor.n
+
+    @property
+    def ids(self) -> IntArray:
+        """Id of the point behind each row: every point has one row."""
+        return np.arange(len(self))
+
+    @property
+    def full(self) -> bool:
+        """Whether the cap is reached."""
+        return len(self) >= self.cap
+
+    def coordinates(self, X: Points) -> tuple[FloatArray, FloatArray]:
+        """Triangular coordinates (m, k) and residuals ρ² (k,) of points."""
+        return self.freeze().coordinates(X)
+
+    def freeze(self) -> FrozenDictionary:
+        """The dictionary as it is now."""
+        return FrozenDictionary(self.kernel, self.points.points, self.factor)
+
+    def tracker(self) -> HalfWeights:
+        """Coordinates and residuals at a growing list of queries, extended rather than recomputed."""
+        return HalfWeights(self)
+
+    def absorb(self, X: Points) -> tuple[FloatArray, FloatArray]:
+        """Go through points in order, appending those that the dictionary does not represent yet.
+
+        Returns:
+            Coordinates (m, k) with m counted after the appends, and residuals ρ² (k,), both as of each point's
+            own turn: points that come later do not change it.
+        """
+        if not len(X):
+            return np.zeros((len(self), 0)), np.zeros(0)
+        C, residual = self.coordinates(X)
+        diag = self.kernel.diag(X)
+        threshold = np.maximum(self.tolerance, ROUND_OFF) * diag
+        start = 0
+        while not self.full:
+            beyond = np.flatnonzero(residual[start:] > threshold[start:])
+            if not beyond.size:
+                break
+            i = start + int(beyond[0])
+            row = self._append(take(X, np.array([i])), X, C, residual, i)
+            row[:i] = 0.0  # what came before keeps its coordinates and its residual
+            later = slice(i, None)
+            residual[later] = np.maximum(residual[later] - row[later] ** 2, 0.0)
+            residual[i] = 0.0
+            C = np.vstack([C, row])
+            start = i + 1
+        return C, residual
+
+    def _append(self, x: Points, X: Points, C: FloatArray, residual: FloatArray, i: int) -> FloatArray:
+        """Append point i of X and return its new coordinate for all of X (k,)."""
+        pivot = np.sqrt(residual[i])
+        row: FloatArray = (self.kernel(x, X)[0] - C[:, i] @ C) / pivot
+        self.factor.append_row(C[:, i], pivot)
+        self.points.add(x)
+        return row
+
+    def choose(self, X: Points) -> tuple[FloatArray, FloatArray]:
+        """Choose the points anew from X: always the one with the largest residual (pivoted Cholesky), or by leverage.
+
+        Returns:
+            Coordinates (m, k) and residuals ρ² (k,) of X.
+        """
+        self._clear()
+        self.generation += 1
+        if not len(X):
+            return np.zeros((0, 0)), np.zeros(0)
+        if self._leverage is not None:
+            self.absorb(take(X, self._draw(X, *self._leverage)))
+            return self.coordinates(X)
+        diag = self.kernel.diag(X)
+        residual = diag.copy()
+        threshold = np.maximum(self.tolerance, ROUND_OFF) * diag
+        C = np.zeros((min(self.cap, len(X)), len(X)))
+        m = 0
+        while m < len(C):
+            i = int(np.argmax(residual - threshold))
+            if residual[i] <= threshold[i]:
+                break
+            C[m] = self._append(take(X, np.array([i])), X, C[:m], residual, i)
+            residual = np.maximum(residual - C[m] ** 2, 0.0)
+            residual[i] = 0.0
+            m += 1
+        return C[:m], residual
+
+    def _draw(self, X: Points, lam: float, rng: np.random.Generator) -> IntArray:
+        """Rows of X drawn without replacement, with probability in proportion to their ridge leverage σ²/λ.
+
+        Exact scores would need the factor that the sketch is there to avoid; a uniform subset stands in for the data.
+        """
+        base = rng.permutation(len(X))[: self.cap]
+        points = take(X, base)
+        scale = len(X) / len(base)
+        factor = Cholesky.of(self.kernel(points), lam / scale)
+        scores = self.kernel.diag(X) - factor.quadratic(self.kernel(points, X))
+        scores = np.maximum(scores, 1e-12)
+        count = min(self.cap, len(X))
+        return np.asarray(rng.choice(len(X), count, replace=False, p=scores / scores.sum()))

@@ -1,0 +1,116 @@
+"""Landmarks: the states at which value functions are known, and how values elsewhere follow from them."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cmerl.embedding.dictionary import Dictionary
+from cmerl.kernels import Kernel
+from cmerl.linalg import GrowingMatrix
+from cmerl.transitions import Points, PointSet
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.intp]
+
+
+class Landmarks(Protocol):
+    """Next states coded as combinations of landmarks: V(s') = code(s')ᵀ interpolate(V(landmarks))."""
+
+    def __len__(self) -> int:
+        """Number of landmarks."""
+        ...
+
+    @property
+    def points(self) -> PointSet:
+        """The landmarks."""
+        ...
+
+    @property
+    def full(self) -> bool:
+        """Whether no landmark can be added."""
+        ...
+
+    def encode(self, Y: Points, *, choose: bool) -> tuple[Any, float]:
+        """Codes of states and the sum of their squared residuals; with ``choose`` the landmarks are chosen anew."""
+        ...
+
+    def accumulate(self, cross: GrowingMatrix, codes: Any, columns: IntArray, phi: FloatArray) -> None:
+        """Add Σ code·φ̃ᵀ over the given columns of the codes, with phi (m, k), to cross (m_next, m)."""
+        ...
+
+    def interpolate(self, v: FloatArray) -> FloatArray:
+        """What codes are multiplied with, from values at the landmarks (m_next,)."""
+        ...
+
+    def to_values(self, weights: FloatArray) -> FloatArray:
+        """Weights on codes (m_next, q) as weights on values at the landmarks (q, m_next)."""
+        ...
+
+
+class StateTable:
+    """Every distinct next state is a landmark: nothing is lost, and the number of landmarks grows with the data."""
+
+    full = False
+
+    def __init__(self) -> None:
+        self.points = PointSet()
+
+    def __len__(self) -> int:
+        return len(self.points)
+
+    def encode(self, Y: Points, *, choose: bool) -> tuple[IntArray, float]:
+        """Ids of the states (k,)."""
+        return self.points.add(Y), 0.0
+
+    def accumulate(self, cross: GrowingMatrix, codes: IntArray, columns: IntArray, phi: FloatArray) -> None:
+        """Add each φ̃ to the row of its next state."""
+        np.add.at(cross.resize(len(self), len(phi)), codes[columns], phi.T)
+
+    def interpolate(self, v: FloatArray) -> FloatArray:
+        """Values are known everywhere."""
+        return v
+
+    def to_values(self, weights: FloatArray) -> FloatArray:
+        """Codes are values."""
+        return weights.T
+
+
+class InterpolatedLandmarks:
+    """A dictionary of next states; in between, values are interpolated in the space of k_ψ."""
+
+    def __init__(self, value_kernel: Kernel, tolerance: float, cap: int) -> None:
+        self._dictionary = Dictionary(value_kernel, tolerance, cap)
+
+    def __len__(self) -> int:
+        return len(self._dictionary)
+
+    @property
+    def points(self) -> PointSet:
+        """The landmarks."""
+        return self._dictionary.points
+
+    @property
+    def full(self) -> bool:
+        """Whether the dictionary has reached its cap."""
+        return self._dictionary.full
+
+    def encode(self, Y: Points, *, choose: bool) -> tuple[FloatArray, float]:
+        """Triangular coordinates ψ̃ (m_next, k)."""
+        codes, residual = self._dictionary.choose(Y) if choose else self._dictionary.absorb(Y)
+        return codes, float(np.sum(residual))
+
+    def accumulate(self, cross: GrowingMatrix, codes: FloatArray, columns: IntArray, phi: FloatArray) -> None:
+        """Add ψ̃φ̃ᵀ."""
+        view = cross.resize(len(self), len(phi))
+        view += codes[:, columns] @ phi.T
+
+    def interpolate(self, v: FloatArray) -> FloatArray:
+        """L⁻¹v."""
+        return self._dictionary.factor.half_solve(v)
+
+    def to_values(self, weights: FloatArray) -> FloatArray:
+        """L⁻ᵀ of the weights."""
+        return self._dictionary.factor.back_solve(weights).T

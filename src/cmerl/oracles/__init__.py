@@ -1,0 +1,40 @@
+"""What an all-knowing player would do: V*, Q* and V^π by dynamic programming on a known model."""
+
+from __future__ import annotations
+
+from cmerl.oracles.bellman import SUM_TOLERANCE, Floats, Integers
+from cmerl.oracles.dispatch import evaluate, known_model, solve
+from cmerl.oracles.finite import Evaluation, FiniteModel, Solution, finite_model, gap_at
+from cmerl.oracles.grid import (
+    Grid,
+    GridEvaluation,
+    GridSolution,
+    SmoothModel,
+    evaluate_smooth,
+    smooth_model,
+    solve_smooth,
+)
+from cmerl.oracles.regret import gap_regret, policy_regret
+
+__all__ = [
+    "SUM_TOLERANCE",
+    "Evaluation",
+    "FiniteModel",
+    "Floats",
+    "Grid",
+    "GridEvaluation",
+    "GridSolution",
+    "Integers",
+    "SmoothModel",
+    "Solution",
+    "evaluate",
+    "evaluate_smooth",
+    "finite_model",
+    "gap_at",
+    "gap_regret",
+    "known_model",
+    "policy_regret",
+    "smooth_model",
+    "solve",
+    "solve_smooth",
+]

@@ -1,0 +1,1 @@
+"""Reports: one HTML page from results; nothing is run here."""
