@@ -9,7 +9,7 @@ export OPENBLAS_NUM_THREADS := 1
 export OMP_NUM_THREADS := 1
 export MKL_NUM_THREADS := 1
 
-.PHONY: help setup demo test lint format docs bench clean
+.PHONY: help setup demo test lint format docs bench picture clean
 
 help:
 	@echo "make demo    install, run the demonstration, write demo/index.html"
@@ -17,6 +17,7 @@ help:
 	@echo "make lint    ruff, mypy --strict, import-linter"
 	@echo "make format  let ruff rewrite the sources"
 	@echo "make bench   measure and print every ratio in benchmarks/"
+	@echo "make picture draw docs/images/regret.png anew"
 	@echo "make docs    build the documentation into site/"
 
 setup: $(STAMP)
@@ -46,6 +47,9 @@ format: setup
 
 bench: setup
 	@for b in benchmarks/bench_*.py; do echo "== $$b"; $(BIN)/python $$b || exit 1; done
+
+picture: setup
+	$(BIN)/python benchmarks/readme_picture.py
 
 docs: setup
 	$(BIN)/mkdocs build --strict --quiet

@@ -89,9 +89,7 @@ def test_item_02_theorem_1_assumes_kernels_below_one():
         return C.contains(env.P)
 
     assert contained(1.0, B_psi=1.0)
-    assert not contained(
-        1e9, B_psi=1.0
-    )  # the same data in other units: the error grew, the printed radius did not
+    assert not contained(1e9, B_psi=1.0)  # the same data in other units: the error grew, the printed radius did not
     assert contained(1e9, B_psi=math.sqrt(1e9))
 
 
@@ -301,9 +299,7 @@ def test_item_09_misspecification_leaves_an_error_that_no_data_remove():
 # --- 10 ---
 
 
-@pytest.mark.parametrize(
-    ("dimension", "lengthscale"), [(2, 0.5), (2, 0.3), (2, 0.2), (3, 0.5), (3, 0.3), (3, 0.2)]
-)
+@pytest.mark.parametrize(("dimension", "lengthscale"), [(2, 0.5), (2, 0.3), (2, 0.2), (3, 0.5), (3, 0.3), (3, 0.2)])
 def test_item_10_the_papers_bonus_exceeds_every_value_after_a_thousand_steps(dimension, lengthscale):
     H, n = 10, 1000
     X = np.random.default_rng(0).random((n, dimension))

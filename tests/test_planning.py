@@ -99,7 +99,8 @@ def reference_q(setting, log, K, K_psi, mean_rewards, episode):
     H, lam, (S, A) = setting.H, setting.lam, mean_rewards.shape
     provable = setting.mode in ("paper", "tight", "split", "nonnegative")
     low, high = setting.low, setting.high
-    if any(row[5] for row in log):  # what has ended earns 0 a step
+    ends = provable or any(row[5] for row in log)  # a proof allows for it before it was seen
+    if ends:  # what has ended earns 0 a step
         low, high = min(low, 0.0), max(high, 0.0)
     width = high - low
     share = setting.delta / (3 if setting.learned else 2) / (1 if setting.homogeneous else H)
@@ -144,19 +145,21 @@ def reference_q(setting, log, K, K_psi, mean_rewards, episode):
             q += prior * (1 - alpha.sum(axis=0)) + setting.sigma_scale * left * width * sigma
         elif setting.mode == "paper":
             B_P = setting.B_P if setting.B_P is not None else math.sqrt(S * A)
-            B_V = setting.B_V if setting.B_V is not None else H * width * math.sqrt(S)
+            B_V = setting.B_V if setting.B_V is not None else H * width * math.sqrt(S + 1)
             log_term = math.log(2 * episode**2 * H / share)
             beta = math.sqrt(2 * lam * B_P**2 + 256 * (1 + 1 / lam) * G * log_term)
             q += setting.sign * B_V * beta / math.sqrt(lam) * sigma
         elif setting.mode == "tight" and left:
             B_P = setting.B_P if setting.B_P is not None else math.sqrt(S * A)
-            B_V = setting.B_V if setting.B_V is not None else left * width * math.sqrt(S)
+            B_V = setting.B_V if setting.B_V is not None else left * width * math.sqrt(S + 1)
             noise = setting.D**2 * (sum_r + 0.5 * math.log(1 / share))
             q += setting.sign * B_V * math.sqrt(lam * B_P**2 + noise) / math.sqrt(lam) * sigma
         elif setting.mode == "split" and left:
-            inverse, one = np.linalg.inv(K_psi), np.ones(S)
-            c = one @ inverse @ V / (one @ inverse @ one)
-            norm, centred = (math.sqrt(max(u @ inverse @ u, 0.0)) for u in (V, V - c))
+            # the end is one more state, like no other
+            inverse, one, U = np.eye(S + 1), np.ones(S + 1), np.append(V, -low * left)
+            inverse[:S, :S] = np.linalg.inv(K_psi)
+            c = one @ inverse @ U / (one @ inverse @ one)
+            norm, centred = (math.sqrt(max(u @ inverse @ u, 0.0)) for u in (U, U - c))
             noise = setting.D * math.sqrt(sum_r + 0.5 * math.log(1 / share))
             bias = left * width * math.sqrt(S * A) if setting.B_P is None else setting.B_P * norm
             q += setting.sign * (bias + centred * noise / math.sqrt(lam)) * sigma
@@ -194,19 +197,19 @@ CASES = {
     "tight, learned reward": (Setting("tight", B_P=0.8, B_V=0.2, B_R=0.5, low=-1.0), {"noise": 0.3}),
     "tight, maximal return": (Setting("tight", learned=False, B_P=1.5, B_V=0.2, max_return=2.0), {}),
     "tight, a law for each step": (Setting("tight", B_P=0.8, B_V=0.2, B_R=0.5, homogeneous=False), {}),
-    "split": (Setting("split", learned=False, B_P=0.05), {"ends": 0.0}),
-    "split, rewards from −1": (Setting("split", learned=False, B_P=0.05, low=-1.0), {"ends": 0.0}),
-    "split, learned reward": (Setting("split", B_P=0.05, B_R=0.5), {"ends": 0.0, "noise": 0.3}),
+    "split": (Setting("split", learned=False, B_P=0.05), {}),
+    "split, rewards from −1": (Setting("split", learned=False, B_P=0.05, low=-1.0), {}),
+    "split, learned reward": (Setting("split", B_P=0.05, B_R=0.5), {"noise": 0.3}),
     "split, a law for each step": (Setting("split", B_P=0.05, B_R=0.5, homogeneous=False), {"ends": 0.0}),
 }
 DELTA_CASES = {
     "practical": (Setting("practical"), {}),
     "paper": (Setting("paper", learned=False), {"ends": 0.0}),
     "paper, learned reward": (Setting("paper"), {"ends": 0.0}),
-    "tight": (Setting("tight", learned=False), {"ends": 0.0}),
-    "tight, learned reward": (Setting("tight", low=-1.0), {"ends": 0.0, "noise": 0.3}),
-    "split": (Setting("split", learned=False), {"ends": 0.0}),
-    "split, learned reward": (Setting("split", low=-1.0), {"ends": 0.0, "noise": 0.3}),
+    "tight": (Setting("tight", learned=False), {}),
+    "tight, learned reward": (Setting("tight", low=-1.0), {"noise": 0.3}),
+    "split": (Setting("split", learned=False), {}),
+    "split, learned reward": (Setting("split", low=-1.0), {"noise": 0.3}),
     "nonnegative": (Setting("nonnegative", learned=False), {}),
     "nonnegative, rewards from −1": (Setting("nonnegative", learned=False, low=-1.0), {}),
     "nonnegative, learned reward": (Setting("nonnegative", low=-1.0), {"noise": 0.3}),
@@ -352,7 +355,7 @@ def test_before_any_data_the_bonus_is_that_of_the_prior_variance():
     agent = make_agent(setting, world)
     beta = math.sqrt(0.7 * 8 + math.log(2 / 0.1))  # √(λSA + (D²/2) log(1/δ_P)), σ = 1
     for h in range(5):
-        bonus = (4 - h) * math.sqrt(4) * beta / math.sqrt(0.7)
+        bonus = (4 - h) * math.sqrt(4 + 1) * beta / math.sqrt(0.7)  # four states and the end
         np.testing.assert_allclose(agent.q_values(2, h), world.mean[2] + bonus)
 
 
@@ -443,6 +446,9 @@ def test_a_linear_kernel_gives_lsvi_ucb():
         np.testing.assert_array_equal(plan.act(queries, h), lsvi(queries, w, h).argmax(axis=1))
         v = np.clip(lsvi(after, w, h).max(axis=1), 0, H - h)
     np.testing.assert_allclose(plan.bonus(queries, H - 1), 0.0)
+    np.testing.assert_allclose(
+        plan.bonus(queries, 0), lsvi(queries, np.zeros(d + 1), 0) - rewards(queries), rtol=1e-8
+    )
 
 
 # --- acting ------------------------------------------------------------------------------------------------

@@ -62,9 +62,7 @@ def test_every_way_to_write_a_delta_kernel_has_its_closed_form():
 def test_greedy_agrees_with_the_closed_form_on_independent_points(N):
     # A kernel matrix that happens to be diagonal, but whose type does not say so.
     far = 100.0 * np.arange(4.0)[:, None]
-    found, truth = (
-        information_gain(k, N, lam=0.3, candidates=c).lower for k, c in ((RBF(1.0), far), (Delta(), 4))
-    )
+    found, truth = (information_gain(k, N, lam=0.3, candidates=c).lower for k, c in ((RBF(1.0), far), (Delta(), 4)))
     # Beyond 2000 picks come several at a time, and the counts are no longer quite even.
     assert found == pytest.approx(truth, rel=1e-12 if N <= 2000 else 1e-6)
 

@@ -8,6 +8,7 @@ prints a table and writes demo/index.html.
 from __future__ import annotations
 
 import argparse
+import io
 import platform
 import signal
 import sys
@@ -289,6 +290,8 @@ def demonstrate(options: argparse.Namespace) -> None:
     from rich.console import Console
 
     page.check_installed()
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")  # a terminal without “–” is no reason to lose the results
     console = Console(highlight=False)
     with progress(console, unit_count(options.seeds)) as tick:
         worlds = run_all(episodes=options.episodes, seeds=options.seeds, jobs=options.jobs, tick=tick)
@@ -311,9 +314,8 @@ def demonstrate(options: argparse.Namespace) -> None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Return the exit status."""
-    options = parse(argv)
     try:
-        demonstrate(options)
+        demonstrate(parse(argv))
     except KeyboardInterrupt:
         print("Interrupted: no page was written.", file=sys.stderr)
         return INTERRUPTED

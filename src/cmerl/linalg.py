@@ -82,9 +82,13 @@ class GrowingVector(Generic[T]):
         self._size = size
 
 
-def _potrf(A: FloatArray, first_row: int) -> tuple[FloatArray, float]:
-    """Lower Cholesky factor of A, with the smallest jitter of the ladder that makes it positive definite."""
-    scale = max(float(np.max(np.abs(np.diag(A)))), np.finfo(float).tiny)
+def _potrf(A: FloatArray, first_row: int, scale: float) -> tuple[FloatArray, float]:
+    """Lower Cholesky factor of A, with the smallest jitter of the ladder that makes it positive definite.
+
+    ``scale`` is the size of what A was computed from: a Schur complement can be all round-off.
+    """
+    if len(A) == 0:
+        return A, 0.0
     info = 0
     for relative in JITTER_LADDER:
         jitter = relative * scale
@@ -160,7 +164,8 @@ class Cholesky:
         if not np.all(np.isfinite(K22)) or not np.all(np.isfinite(K21)):
             raise KernelError(f"the kernel returned NaN or infinity for rows {n} to {n + k - 1}")
         L21 = self.half_solve(K21.T).T
-        L22, jitter = _potrf(K22 + np.diag(ridge) - L21 @ L21.T, n)
+        scale = float(np.max(np.abs(np.diagonal(K22)) + ridge, initial=np.finfo(float).tiny))
+        L22, jitter = _potrf(K22 + np.diag(ridge) - L21 @ L21.T, n, scale)
         pivots = np.diagonal(L22)
         negative = pivots**2 - ridge < -NEGATIVE_VARIANCE * (np.abs(np.diagonal(K22)) + ridge)
         if np.any(negative):
@@ -251,7 +256,7 @@ class Cholesky:
 
 def pivots(A: FloatArray) -> FloatArray:
     """Squared diagonal (n,) of the Cholesky factor of A: the factors by which det A grows row by row."""
-    squares: FloatArray = np.diagonal(_potrf(A, 0)[0]) ** 2
+    squares: FloatArray = np.diagonal(_potrf(A, 0, float(np.max(np.diagonal(A), initial=1.0)))[0]) ** 2
     return squares
 
 

@@ -290,4 +290,7 @@ class _Norms:
         """From V_{h+1} to V_h."""
         if self._calculate is not None:
             site = self._sites[min(step, len(self._sites) - 1)]
-            self.current = self._calculate(clip_value(site.q(stage).max(axis=1), self._task, step, self._sign))
+            v = clip_value(site.q(stage).max(axis=1), self._task, step, self._sign)
+            problem = self._task.problem
+            terminal = -self._task.r_min * (problem.horizon - step) if problem.terminations else None
+            self.current = self._calculate(v, terminal)

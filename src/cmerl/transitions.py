@@ -20,11 +20,12 @@ def as_points(X: Points | ArrayLike, name: str) -> Points:
     """Check and copy points: a finite n×d array, or a list of arbitrary objects as it is."""
     if isinstance(X, list):
         try:
-            array = np.array(X, dtype=np.float64)
-        except (TypeError, ValueError):
+            array = np.asarray(X)
+        except ValueError:  # ragged
             return list(X)
-        if array.ndim != 2:
+        if array.ndim != 2 or array.dtype.kind not in "biuf":
             return list(X)
+        array = array.astype(np.float64)
     else:
         try:
             array = np.array(X, dtype=np.float64)
@@ -71,12 +72,15 @@ class Transitions:
         """Checked and copied transitions; rewards default to 0, terminated to False."""
         Z, next_states = as_points(Z, "X"), as_points(next_states, "Y")
         n = len(Z)
-        r = np.zeros(n) if rewards is None else np.array(rewards, dtype=np.float64)
+        try:
+            r = np.zeros(n) if rewards is None else np.array(rewards, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise InputError("rewards must be numbers") from None
         done = np.zeros(n, dtype=bool) if terminated is None else np.array(terminated, dtype=bool)
-        if not len(next_states) == len(r) == len(done) == n:
+        if len(next_states) != n or r.shape != (n,) or done.shape != (n,):
             raise InputError(
                 f"a batch needs one next state, reward and flag per state-action, but has {n} state-actions, "
-                f"{len(next_states)} next states, {len(r)} rewards and {len(done)} flags"
+                f"{len(next_states)} next states, rewards of shape {r.shape} and flags of shape {done.shape}"
             )
         if not np.all(np.isfinite(r)):
             raise InputError(f"the reward in row {int(np.argmin(np.isfinite(r)))} is NaN or infinite")
@@ -87,6 +91,25 @@ class Transitions:
 
     def __getitem__(self, rows: slice) -> Transitions:
         return Transitions(self.Z[rows], self.next_states[rows], self.rewards[rows], self.terminated[rows])
+
+
+def join_points(parts: Sequence[Points]) -> Points:
+    """Points one after the other; parts without any are left out."""
+    parts = [part for part in parts if len(part)]
+    arrays = [part for part in parts if isinstance(part, np.ndarray)]
+    if parts and len(arrays) == len(parts):
+        return np.concatenate(arrays)
+    return [x for part in parts for x in part]
+
+
+def concatenate(batches: Sequence[Transitions]) -> Transitions:
+    """Batches as one."""
+    return Transitions(
+        join_points([b.Z for b in batches]),
+        join_points([b.next_states for b in batches]),
+        np.concatenate([b.rewards for b in batches]),
+        np.concatenate([b.terminated for b in batches]),
+    )
 
 
 class PointSet:
@@ -146,9 +169,9 @@ class PointSet:
 
 
 def _keys(X: Points) -> list[Any]:
-    """One dictionary key per point; an unhashable object is equal to nothing but itself."""
+    """One dictionary key per point; an unhashable object is equal to nothing."""
     if isinstance(X, np.ndarray):
-        return [row.tobytes() for row in np.ascontiguousarray(X)]
+        return [row.tobytes() for row in np.ascontiguousarray(X) + 0.0]  # -0.0 equals 0.0 but has other bytes
     keys = []
     for x in X:
         try:

@@ -26,6 +26,24 @@ def rbf(X, Y):
     return np.exp(-((X[:, None] - Y[None]) ** 2).sum(axis=2))
 
 
+class Recorder(gymnasium.Wrapper):
+    """Writes down every transition: (state, action, next state)."""
+
+    def __init__(self, env):
+        super().__init__(env)
+        self.seen = []
+
+    def reset(self, **options):
+        self.last, info = self.env.reset(**options)
+        return self.last, info
+
+    def step(self, action):
+        obs, *rest = self.env.step(action)
+        self.seen.append((self.last, action, obs))
+        self.last = obs
+        return obs, *rest
+
+
 # --- it learns ---------------------------------------------------------------------------------------------
 
 
@@ -83,8 +101,9 @@ def test_a_known_reward_is_asked_for_in_the_environments_own_words():
 def test_explore_false_does_not_seek_the_unknown():
     """Two actions: one pays 0.4 for certain, the other was never tried; with λ small, data are believed."""
     env = FiniteMDP(np.ones((1, 2, 1)), [[0.4, 0.4]], horizon=1)
-    agent = CMERL(env, seed=0, lam=1e-3).learn(1)
-    (tried,) = {int(agent._batches[0][1].Z[0, 1])}
+    agent = CMERL(env, seed=0, lam=1e-3)
+    tried = agent.predict(0)
+    agent.learn(1)
     assert agent.predict(0) != tried
     assert agent.predict(0, explore=False) == tried
 
@@ -182,11 +201,12 @@ def test_a_faulty_answer_is_one_typed_error_and_learning_can_go_on(glitch, homog
     with pytest.raises(error, match=r"episode 2, step 3"):
         agent.learn(5)
     assert [record.episode for record in agent.history] == [0, 1]
-    assert sum(e.n for e in agent._embeddings) == 2 * 8 + 3  # what came before the fault is kept
+    # What came before the fault is kept; with a law for each step, this counts the first.
+    assert agent.embedding.n == (2 * 8 + 3 if homogeneous else 3)
     assert np.isfinite(agent.q_values(np.array([0.5]))).all()
     agent.learn(3)
     assert [record.episode for record in agent.history] == [0, 1, 2, 3, 4]
-    assert sum(e.n for e in agent._embeddings) == 2 * 8 + 3 + 3 * 8
+    assert agent.embedding.n == (2 * 8 + 3 + 3 * 8 if homogeneous else 6)
 
 
 def test_a_state_number_out_of_range_is_a_typed_error():
@@ -220,7 +240,14 @@ def test_all_errors_are_of_one_family_and_value_errors():
         assert issubclass(error, ValueError)
 
 
-def test_a_point_that_the_kernel_cannot_take_leaves_what_was_learned():
+@pytest.mark.parametrize(
+    "homogeneous",
+    [
+        True,
+        pytest.param(False, marks=pytest.mark.xfail(reason="the steps before the bad one are kept, but not saved")),
+    ],
+)
+def test_a_point_that_the_kernel_cannot_take_leaves_what_was_learned(homogeneous):
     """The kernel is positive on the two states that the world visits, and negative on a third."""
 
     def kernel(X, Y):
@@ -229,16 +256,15 @@ def test_a_point_that_the_kernel_cannot_take_leaves_what_was_learned():
     P = np.zeros((3, 2, 3))
     P[:, :, :2] = 0.5
     world = FiniteMDP(P, np.full((3, 2), 0.3), horizon=8, coordinates=[[0.0], [0.4], [1.0]])
-    agent = CMERL(Glitch(world, with_obs(np.array([1.0]))), horizon=8, kernel=kernel, replan=False, seed=0).learn(
-        2
-    )
+    faulty = Glitch(world, with_obs(np.array([1.0])))
+    agent = CMERL(faulty, horizon=8, kernel=kernel, replan=False, time_homogeneous=homogeneous).learn(2)
     before = agent.q_values(np.array([0.4]))
     with pytest.raises(KernelError, match="positive"):
         agent.learn(1)
-    assert agent.embedding.n == 16
+    assert agent.embedding.n == (16 if homogeneous else 2)
     np.testing.assert_allclose(agent.q_values(np.array([0.4])), before, rtol=1e-9)
     assert len(agent.learn(2).history) == 4
-    assert agent.embedding.n == 32
+    assert agent.embedding.n == (32 if homogeneous else 4)
 
 
 def test_a_kernel_that_is_not_positive_semi_definite_is_refused():
@@ -294,6 +320,7 @@ def test_zero_joins_the_range_once_an_episode_has_ended():
         ("lam", -1.0, InputError, "lam"),
         ("lam", np.nan, InputError, "lam"),
         ("lam", np.inf, InputError, "lam"),
+        ("lam", "big", InputError, "lam"),
         ("bonus", "tihgt", InputError, "tight"),
         ("bonus", None, InputError, "tight"),
         ("bonus", Tight, InputError, "mode object"),
@@ -309,7 +336,7 @@ def test_zero_joins_the_range_once_an_episode_has_ended():
         ("B_V", 0.0, InputError, "B_V"),
         ("B_R", np.nan, InputError, "B_R"),
         ("B_R", "large", InputError, "B_R"),
-        ("kernel", "rbf", KernelError, "kernel"),
+        ("kernel", "rbf", InputError, "kernel"),
         ("kernel", RBF, KernelError, "RBF"),
         ("value_kernel", 3, KernelError, "kernel"),
         ("actions", [], InputError, "actions"),
@@ -330,7 +357,6 @@ def test_an_option_that_does_not_exist_is_an_error():
 @pytest.mark.parametrize(
     ("option", "value"),
     [
-        ("lam", "big"),
         ("lam", None),
         ("delta", "small"),
         ("max_return", np.nan),
@@ -404,10 +430,24 @@ def test_split_without_all_states_says_that_it_is_heuristic(caplog):
     assert any("heuristic" in record.message for record in caplog.records)
 
 
-@pytest.mark.xfail(reason="the warning aside, a heuristic split reports a proof and gives bounds")
 def test_and_then_claims_no_proof():
     agent = CMERL(smooth_river(), bonus="split", B_P=1.0, B_R=1.0)
-    assert agent.diagnostics()["proof"] != "holds with probability 1 - delta"
+    assert agent.diagnostics()["proof"].startswith("none")
+
+
+def test_a_proof_does_not_survive_a_range_that_proved_too_narrow():
+    agent = CMERL(FiniteMDP(np.ones((1, 2, 1)), [[0.5, 5.0]], horizon=8), bonus="nonnegative")
+    assert not agent.diagnostics()["proof"].startswith("none")
+    agent.learn(3)
+    assert agent.reward_range == (0.0, 5.0)
+    assert agent.diagnostics()["proof"].startswith("none")
+
+
+@pytest.mark.xfail(reason="random Fourier features leave no residual that a proof could use, yet one is claimed")
+def test_fourier_features_prove_nothing():
+    options = {"kernel": StateAction(RBF(0.3), Delta()), "B_P": 1.0, "B_V": 1.0, "B_R": 1.0}
+    with pytest.raises(InputError, match="fourier"):
+        CMERL(smooth_river(), bonus="tight", backend="fourier", **options)
 
 
 @pytest.mark.xfail(reason="the range of a known reward is only widened by what was seen")
@@ -430,21 +470,21 @@ def test_the_paper_with_a_learned_reward_says_so():
 
 
 def test_the_confidence_set_of_the_next_episode():
-    env = random_mdp(3, 2, seed=1, horizon=4)
-    agent = CMERL(env, bonus="tight", delta=0.2, reward=lambda s, a: env.R[s, a]).learn(5)
+    env = Recorder(random_mdp(3, 2, seed=1, horizon=4))
+    world = env.unwrapped
+    agent = CMERL(env, bonus="tight", delta=0.2, reward=lambda s, a: world.R[s, a]).learn(5)
     found = agent.confidence_set()
     # Counted by hand: e² = Σ_z (N + λ)‖P(z) − N(z, ·)/(N + λ)‖², β² = λSA + 2Σr + log(2/δ)
-    counts, squared, sum_r = np.zeros((3, 2, 3)), 0.0, 0.0
-    for _, batch in agent._batches:
-        for (s, a), (after,) in zip(batch.Z.astype(int), batch.next_states.astype(int), strict=True):
-            sum_r += 1 / (counts[s, a].sum() + 2)  # w/(1+w) with w = 1/(N+1)
-            counts[s, a, after] += 1
+    counts, sum_r = np.zeros((3, 2, 3)), 0.0
+    for s, a, after in env.seen:
+        sum_r += 1 / (counts[s, a].sum() + 2)  # w/(1+w) with w = 1/(N+1)
+        counts[s, a, after] += 1
     N = counts.sum(axis=2, keepdims=True)
-    squared = np.sum((N + 1) * (env.P - counts / (N + 1)) ** 2)
-    assert found.distance(env.P) ** 2 == pytest.approx(squared)
+    squared = np.sum((N + 1) * (world.P - counts / (N + 1)) ** 2)
+    assert found.distance(world.P) ** 2 == pytest.approx(squared)
     assert found.radius**2 == pytest.approx(6 + 2 * sum_r + np.log(2 / 0.2))
-    assert found.contains(env.P)
-    assert found.contains(env.P, norm="operator")
+    assert found.contains(world.P)
+    assert found.contains(world.P, norm="operator")
     for wrong in (
         CMERL(env),
         CMERL(env, bonus="split"),
@@ -458,29 +498,30 @@ def test_the_confidence_set_of_the_next_episode():
 
 
 def test_the_embedding_is_that_of_the_data():
-    agent = CMERL(river(), seed=0).learn(4)
-    embedding = agent.embedding
+    env = Recorder(river())
+    embedding = CMERL(env, seed=0).learn(4).embedding
     assert embedding.n == 32
-    assert embedding.support.shape == (32, 1)
+    np.testing.assert_array_equal(embedding.support[:, 0], [after for _, _, after in env.seen])
     N = np.zeros((5, 2))
-    for _, batch in agent._batches:
-        np.add.at(N, tuple(batch.Z.astype(int).T), 1)
+    for s, a, _ in env.seen:
+        N[s, a] += 1
     Z = np.array([[s, a] for s in range(5) for a in range(2)], dtype=float)
     np.testing.assert_allclose(embedding.std(Z) ** 2, (0.1 / (N + 0.1)).ravel())
     assert embedding.information_gain == pytest.approx(0.5 * np.log(1 + N / 0.1).sum())
 
 
-@pytest.mark.xfail(
-    reason="a terminated transition shows the last distinct next state, or an IndexError without any"
-)
 def test_the_embedding_of_a_world_that_ends():
     class Ends(Clock):
+        observation_space = gymnasium.spaces.Discrete(2)
+        action_space = gymnasium.spaces.Discrete(1)
+
         def step(self, action):
-            return 0, 0.0, True, False, {}
+            return 1, 0.0, True, False, {}
 
     embedding = CMERL(Ends(), horizon=3).learn(4).embedding
     assert embedding.n == 4
-    assert len(embedding.support) == 4
+    np.testing.assert_array_equal(embedding.support, np.ones((4, 1)))  # where it ended counts as seen
+    np.testing.assert_allclose(embedding.expectation(lambda y: y[:, 0], np.array([[0.0, 0.0]])), 4 / 4.1)
 
 
 def test_diagnostics_and_repr():

@@ -40,8 +40,8 @@ def test_spaces_that_do_not_start_at_zero():
 
 def test_a_provable_mode_counts_their_states():
     agent = CMERL(Shifted(), horizon=4, bonus="tight", reward=lambda s, a: float(s == 7 and a == 3))
-    # n = 0: B_V = (H−1−h)√S with S = 3, B_P² = SA = 6, D²/2 = 1, λ = 1
-    bonus = 3 * np.sqrt(3) * np.sqrt(6 + np.log(2 / 0.1))
+    # n = 0: B_V = (H−1−h)√(S+1) with S = 3 and the end, B_P² = SA = 6, D²/2 = 1, λ = 1
+    bonus = 3 * np.sqrt(4) * np.sqrt(6 + np.log(2 / 0.1))
     np.testing.assert_allclose(agent.q_values(7), [bonus, bonus + 1])
 
 

@@ -131,6 +131,7 @@ def test_automatic_constants_of_delta_kernels():
     assert setting.constant("B_P", "tight") == pytest.approx(math.sqrt(S * A))
     assert setting.constant("B_R", "tight") == pytest.approx(WIDTH * math.sqrt(S * A))
     assert setting.value_norm(3, "tight") == pytest.approx(3 * WIDTH * math.sqrt(S))
+    assert problem(terminations=True).value_norm(3, "tight") == pytest.approx(3 * WIDTH * math.sqrt(S + 1))
 
 
 @pytest.mark.parametrize(
@@ -149,6 +150,13 @@ def test_a_missing_constant_is_named(mode, given, missing):
         mode.check(problem(**rbf, **given))
     mode.check(problem(**rbf, B_P=1.0, B_V=1.0))
     mode.check(problem())
+
+
+def test_the_printed_radius_of_the_paper_is_for_kernels_bounded_by_one():
+    for loud in ({"kernel": 4.0 * RBF(1.0)}, {"value_kernel": 4.0 * RBF(1.0)}):
+        with pytest.raises(MissingConstantError, match="general"):
+            Paper().check(problem(**loud))
+        Paper(general=True).check(problem(**loud))
 
 
 def test_nonnegative_needs_delta_kernels():

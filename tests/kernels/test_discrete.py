@@ -31,9 +31,7 @@ def fraction(x: Any, y: Any) -> float:
 @pytest.mark.parametrize(("kernel", "definition"), [(Delta(), equal), (Hamming(), fraction)], ids=repr)
 @examples
 @given(data=st.data())
-def test_matches_a_double_loop(
-    kernel: Kernel, definition: Callable[[Any, Any], float], data: st.DataObject
-) -> None:
+def test_matches_a_double_loop(kernel: Kernel, definition: Callable[[Any, Any], float], data: st.DataObject) -> None:
     X, Y = data.draw(words), data.draw(words)
     expected = double_loop(definition, X, Y)
     np.testing.assert_allclose(kernel(X, Y), expected, rtol=1e-15)

@@ -57,8 +57,7 @@ def test_periodic_agrees_with_sklearn_in_one_dimension() -> None:
 def test_periodic_is_a_product_over_columns(XY: tuple[np.ndarray, np.ndarray]) -> None:
     X, Y = XY
     expected = math.prod(
-        Periodic(p, ell)(X[:, [j]], Y[:, [j]])
-        for j, (p, ell) in enumerate(zip((1.0, 2.0, 5.0), SCALES, strict=True))
+        Periodic(p, ell)(X[:, [j]], Y[:, [j]]) for j, (p, ell) in enumerate(zip((1.0, 2.0, 5.0), SCALES, strict=True))
     )
     np.testing.assert_allclose(Periodic((1.0, 2.0, 5.0), SCALES)(X, Y), expected, rtol=1e-10)
 

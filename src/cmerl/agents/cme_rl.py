@@ -20,7 +20,7 @@ from cmerl.agents.spaces import ActionSet, StateSpace
 from cmerl.confidence import MODES, ConfidenceSet, FailureBudget, Greedy, Mode, Paper, Problem, Tight, as_mode
 from cmerl.embedding import ConditionalMeanEmbedding
 from cmerl.errors import InputError, RewardRangeError
-from cmerl.kernels import RBF, Delta, Kernel, StateAction, as_kernel, from_spec
+from cmerl.kernels import RBF, Delta, Kernel, Matern, StateAction, as_kernel, from_spec
 from cmerl.planning import Plan, Task, make_plan
 from cmerl.transitions import Points, Transitions
 
@@ -64,7 +64,8 @@ class CMERL(Agent):
         seed: root of all randomness.
         kernel: k_φ on state-actions, or "auto": delta kernels on Discrete observations, else an RBF of width 0.1
             on observations scaled to [0, 1], with actions that share more the less one step moves the state.
-        value_kernel: k_ψ on states, or "auto" for the state part of ``kernel``.
+        value_kernel: k_ψ on states, or "auto": the state part of ``kernel`` on Discrete observations, else a
+            Matérn-3/2 kernel of width 0.1.
         lam: the ridge λ, or "auto": 0.1 in practical mode (λ pseudo-visits to heaven), 1 in provable modes.
         bonus: "practical" (no proof, learns fastest), "paper", "tight", "split", "nonnegative", or a mode object
             of ``cmerl.confidence``.
@@ -158,7 +159,9 @@ class CMERL(Agent):
         self.delta = delta
         self._declared_range = reward_range != "auto"
         self._range = (0.0, 1.0) if reward_range == "auto" else check_range(reward_range)
-        self._terminations = False
+        self._widened = False
+        # A proof must allow for early ends from the start; otherwise they count once one was seen.
+        self._terminations = self.mode.provable and self._model is None
         self.max_return = max_return
         self._constants = {
             name: None if value == "auto" else check_constant(name, value) for name, value in constants.items()
@@ -258,13 +261,23 @@ class CMERL(Agent):
         """What was chosen, what was learned, and numerical health."""
         return {
             "mode": self.label,
-            "proof": "holds with probability 1 - delta" if self.mode.provable else "none",
+            "proof": self._proof(),
             "kernel": repr(self.kernel),
             "lam": self.lam,
             "reward range": self.reward_range,
             "episodes": len(self.history),
             **self._memory.embeddings[0].diagnostics(),
         }
+
+    def _proof(self) -> str:
+        """What can be said for this run, in words."""
+        if not self.mode.provable:
+            return "none"
+        if self._widened:
+            return "none: rewards left the range assumed at first; declare reward_range"
+        if self.mode.needs_norms and self._all_states is None:
+            return "none: norms of V are taken on the data alone"
+        return "holds with probability 1 - delta"
 
     def __repr__(self) -> str:
         return f"CMERL({self.label}, horizon={self.horizon}, episodes={len(self.history)}, kernel={self.kernel!r})"
@@ -297,6 +310,7 @@ class CMERL(Agent):
             "delta": self.delta,
             "declared_range": self._declared_range,
             "range": self._range,
+            "widened": self._widened,
             "terminations": self._terminations,
             "max_return": self.max_return,
             "constants": self._constants,
@@ -333,7 +347,7 @@ class CMERL(Agent):
             time_homogeneous=options["time_homogeneous"],
         )
         self._declared_range = options["declared_range"]
-        self._terminations = options["terminations"]
+        self._widened, self._terminations = options["widened"], options["terminations"]
         # Replaying the updates as they came gives the same factors bit for bit.
         start = 0
         for size in tensors["batch_sizes"]:
@@ -356,9 +370,9 @@ class CMERL(Agent):
     def _choose_value_kernel(self, value_kernel: Any, kernel: Kernel) -> Kernel:
         if not isinstance(value_kernel, str):
             return as_kernel(value_kernel)
-        if isinstance(kernel, StateAction):
-            return kernel.state_kernel
-        return Delta() if self.states.integer else RBF(0.1)
+        if self.states.integer:
+            return kernel.state_kernel if isinstance(kernel, StateAction) else Delta()
+        return Matern(1.5, 0.1)  # value functions have kinks, which a smoother kernel would ring around
 
     def _problem(self) -> Problem:
         lo, hi = self.reward_range
@@ -379,6 +393,7 @@ class CMERL(Agent):
             tabular=tabular,
             budget=FailureBudget(self.delta, learned_reward=self.reward == "learned"),
             embeddings=len(self._memory.embeddings),
+            terminations=self._terminations,
             **self._constants,
         )
 
@@ -446,13 +461,13 @@ class CMERL(Agent):
                 f"the reward {reward:g} lies outside the declared reward_range ({lo:g}, {hi:g}): "
                 "declare a wider one, or use reward_range='auto'"
             )
-        if self._range == (0.0, 1.0):
+        if not self._widened:
             log.warning(
                 "a reward of %g was seen: the automatic reward_range (0, 1) widens to what is seen; "
                 "pass reward_range=(lo, hi) if you know it",
                 reward,
             )
-        self._range = (min(lo, reward), max(hi, reward))
+        self._range, self._widened = (min(lo, reward), max(hi, reward)), True
 
     def _replanned(self, step: int) -> PlanPolicy | None:
         if not self.replan or self._surprise <= REPLAN_SURPRISE:

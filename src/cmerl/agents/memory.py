@@ -9,10 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from cmerl.embedding import Embedding, ExactEmbedding, compressed, concatenate, fourier, nystrom
+from cmerl.embedding import Embedding, ExactEmbedding, compressed, fourier, nystrom
 from cmerl.errors import InputError
 from cmerl.kernels import Constant, Delta, Kernel, StateAction
-from cmerl.transitions import Transitions, take
+from cmerl.transitions import Transitions, concatenate, take
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.intp]

@@ -112,9 +112,14 @@ class Paper(Mode):
         )
 
     def check(self, problem: Problem) -> None:
-        """Need B_P and B_V."""
+        """Need B_P and B_V, and kernels bounded by 1 for the radius as it is printed."""
         problem.constant("B_P", self.name)
         problem.value_norm(problem.horizon, self.name)
+        if not self.general and max(problem.kernel.bound, problem.value_kernel.bound) > 1.0:
+            raise MissingConstantError(
+                "the radius of 'paper' holds for kernels bounded by 1 only: scale the kernels, or use "
+                "bonus=cmerl.confidence.Paper(general=True)"
+            )
 
     def bonus(
         self, problem: Problem, data: Embedding, *, episode: int, step: int, norms: ValueNorms | None

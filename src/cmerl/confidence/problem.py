@@ -38,6 +38,7 @@ class Problem:
         tabular: (S, A) where both kernels are delta kernels on Discrete spaces, else None.
         budget: the failure probability and its shares.
         embeddings: 1, or H when each step has its own transition law.
+        terminations: whether episodes can end early, which makes one more state.
         B_P: bound on ‖Θ_P‖_HS, or None for the automatic value; likewise B_V on ‖V‖_ψ, B_R on ‖R‖_φ.
     """
 
@@ -48,6 +49,7 @@ class Problem:
     tabular: tuple[int, int] | None
     budget: FailureBudget
     embeddings: int = 1
+    terminations: bool = False
     B_P: float | None = None
     B_V: float | None = None
     B_R: float | None = None
@@ -80,7 +82,7 @@ class Problem:
         if self.B_V is not None:
             return self.B_V
         if self.tabular is not None:
-            return left * self.width * math.sqrt(self.tabular[0])
+            return left * self.width * math.sqrt(self.tabular[0] + self.terminations)
         raise MissingConstantError(
             f"bonus {mode!r} needs B_V, a bound on the RKHS norm of value functions, which has no valid automatic "
             f"value for {self.value_kernel!r}: pass B_V=…, or use delta kernels on Discrete spaces"

@@ -18,16 +18,22 @@ FloatArray = NDArray[np.float64]
 
 
 class NormCalculator:
-    """‖V‖_ψ and min_c ‖V − c‖_ψ from the values of V on given states: V need not vanish anywhere else."""
+    """‖V‖_ψ and min_c ‖V − c‖_ψ from the values of V on given states: V need not vanish anywhere else.
+
+    The end of an episode is one more state, unlike all others: its feature is a unit vector orthogonal to theirs.
+    """
 
     def __init__(self, value_kernel: Kernel, states: Points) -> None:
         self._factor = Cholesky.of(value_kernel(states))
-        self._half_ones = self._factor.half_solve(np.ones(len(states)))
+        self._half_ones = np.append(self._factor.half_solve(np.ones(len(states))), 1.0)
 
-    def __call__(self, v: FloatArray) -> ValueNorms:
-        """Norms of the interpolant of v (S,)."""
-        half = self._factor.half_solve(v)
-        ones = self._half_ones
+    def __call__(self, v: FloatArray, terminal: float | None = None) -> ValueNorms:
+        """Norms of the interpolant of v (S,), and of ``terminal`` at the end of an episode if it can end early."""
+        half = np.append(self._factor.half_solve(v), 0.0 if terminal is None else terminal)
+        if terminal is None:  # no such state: it takes the constant's value and costs nothing
+            half, ones = half[:-1], self._half_ones[:-1]
+        else:
+            ones = self._half_ones
         centred = half - (ones @ half) / (ones @ ones) * ones
         return ValueNorms(float(np.linalg.norm(half)), float(np.linalg.norm(centred)))
 

@@ -1,7 +1,7 @@
 """Conditional mean embeddings: one protocol, several ways to hold the data."""
 
 from cmerl.embedding.base import Coef, Embedding, Grid, View
-from cmerl.embedding.compressed import CompressedEmbedding, compressed, concatenate, fourier, nystrom
+from cmerl.embedding.compressed import CompressedEmbedding, compressed, fourier, nystrom
 from cmerl.embedding.exact import ExactEmbedding
 from cmerl.embedding.facade import ConditionalMeanEmbedding
 
@@ -14,7 +14,6 @@ __all__ = [
     "Grid",
     "View",
     "compressed",
-    "concatenate",
     "fourier",
     "nystrom",
 ]

@@ -26,7 +26,7 @@ from cmerl.embedding.regression import check_ridge
 from cmerl.errors import InputError
 from cmerl.kernels import Kernel, StateAction
 from cmerl.linalg import Cholesky, GrowingMatrix, pivots
-from cmerl.transitions import Points, PointSet, Transitions, take
+from cmerl.transitions import Points, PointSet, Transitions, concatenate, take
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.intp]
@@ -374,28 +374,14 @@ class CompressedEmbedding:
         }
 
 
-def concatenate(batches: Sequence[Transitions]) -> Transitions:
-    """Batches as one."""
-
-    def joined(parts: list[Points]) -> Points:
-        arrays = [p for p in parts if isinstance(p, np.ndarray)]
-        return np.concatenate(arrays) if len(arrays) == len(parts) else [x for part in parts for x in part]
-
-    return Transitions(
-        joined([b.Z for b in batches]),
-        joined([b.next_states for b in batches]),
-        np.concatenate([b.rewards for b in batches]),
-        np.concatenate([b.terminated for b in batches]),
-    )
-
-
 def compressed(
     kernel: Kernel,
     value_kernel: Kernel,
     lam: float,
     actions: Points | None = None,
     *,
-    tolerance: float = 0.01,
+    tolerance: float = 1e-3,
+    value_tolerance: float = 3e-3,
     cap: int = 1000,
     keep: int = 20_000,
     rebuild: bool = True,
@@ -407,17 +393,21 @@ def compressed(
         value_kernel: k_ψ on states, in whose space value functions are interpolated.
         lam: the ridge λ.
         actions: the finite action set (A, d_a).
-        tolerance: largest squared residual, relative to k(x, x), that a dictionary leaves; 0 loses nothing.
+        tolerance: largest squared residual, relative to k_φ(z, z), that the dictionary of state-actions leaves.
+        value_tolerance: the same for k_ψ and the landmarks; 0 makes every next state a landmark.
         cap: most points in a dictionary; when it is reached nothing is appended, and the residuals that then
             remain are part of σ and of the provable bonuses, so that uncertainty stays honest.
         keep: transitions kept to choose dictionaries from; then the raw data are dropped.
         rebuild: choose both dictionaries anew whenever the data have doubled.
     """
-    if not 0.0 <= tolerance < 1.0:
-        raise InputError(f"tolerance must lie from 0 to below 1, not {tolerance!r}")
+    for name, value in (("tolerance", tolerance), ("value_tolerance", value_tolerance)):
+        if not 0.0 <= value < 1.0:
+            raise InputError(f"{name} must lie from 0 to below 1, not {value!r}")
     if cap < 1:
         raise InputError(f"cap must be at least 1, not {cap!r}")
-    landmarks: Landmarks = InterpolatedLandmarks(value_kernel, tolerance, cap) if tolerance else StateTable()
+    landmarks: Landmarks = StateTable()
+    if value_tolerance:
+        landmarks = InterpolatedLandmarks(value_kernel, value_tolerance, cap)
     return CompressedEmbedding(
         "compressed",
         kernel,
@@ -426,7 +416,7 @@ def compressed(
         lam,
         actions,
         keep=keep,
-        rebuild=rebuild and tolerance > 0,
+        rebuild=rebuild and (tolerance > 0 or value_tolerance > 0),
     )
 
 

@@ -92,7 +92,8 @@ class Dictionary:
 
     def freeze(self) -> FrozenDictionary:
         """The dictionary as it is now."""
-        return FrozenDictionary(self.kernel, self.points.points, self.factor)
+        points = self.points.points
+        return FrozenDictionary(self.kernel, points[: len(points)], self.factor)
 
     def tracker(self) -> HalfWeights:
         """Coordinates and residuals at a growing list of queries, extended rather than recomputed."""

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from cmerl.embedding.grids import ExactGrid, ExactView, Layout, SupportGrid
 from cmerl.embedding.regression import HalfSolved, IntArray, RidgeRegression, check_ridge
-from cmerl.errors import CmerlError, InputError
+from cmerl.errors import InputError
 from cmerl.kernels import Kernel, StateAction
 from cmerl.linalg import GrowingVector
-from cmerl.transitions import Points, PointSet, Transitions, take
+from cmerl.transitions import Points, PointSet, Transitions, join_points, take
 
 FloatArray = NDArray[np.float64]
 
@@ -42,6 +42,7 @@ class ExactEmbedding:
             self._groups.add(self.layout.actions)
         self._ensure_regressions()
         self._next = PointSet()
+        self._ends = PointSet()  # terminal next states: nothing is planned from them
         self._support_grid: SupportGrid | None = None
         if len(self.layout.actions):
             self._support_grid = SupportGrid(self.layout, self._regressions, self._track_std)
@@ -95,8 +96,10 @@ class ExactEmbedding:
 
     @property
     def next_states(self) -> Points:
-        """The next states of all n transitions in the order given, repeats included."""
-        return take(self._next.points, self._log_next.view)
+        """The next states of all n transitions in the order given, repeats and terminal ones included."""
+        ids = self._log_next.view
+        both = join_points([self._next.points, self._ends.points])
+        return take(both, np.where(ids >= 0, ids, len(self._next) - 1 - ids))
 
     def update(self, batch: Transitions) -> None:
         """Append transitions; a batch that the kernel cannot take leaves the embedding as it was."""
@@ -105,24 +108,30 @@ class ExactEmbedding:
         self._next.check(batch.next_states, "next states")
         try:
             self._append(batch)
-        except CmerlError:
+        except BaseException:  # whatever the kernel raises, or Ctrl-C
             self._replay()
             raise
 
     def _append(self, batch: Transitions) -> None:
-        next_ids = np.full(len(batch), -1, dtype=np.intp)
-        alive = np.flatnonzero(~batch.terminated)
+        next_ids = np.empty(len(batch), dtype=np.intp)
+        alive, ended = np.flatnonzero(~batch.terminated), np.flatnonzero(batch.terminated)
         next_ids[alive] = self._next.add(take(batch.next_states, alive))
+        next_ids[ended] = -1 - self._ends.add(take(batch.next_states, ended))
         groups, X = self._route(batch.Z)
         points = np.empty(len(batch), dtype=np.intp)
         for g in np.unique(groups):
             rows = np.flatnonzero(groups == g)
-            points[rows] = self._regressions[g].append(take(X, rows), next_ids[rows], batch.rewards[rows])
+            seen = np.maximum(next_ids[rows], -1)
+            points[rows] = self._regressions[g].append(take(X, rows), seen, batch.rewards[rows])
+        self._refresh_grid()
+        # The log last: what fails before this line is undone by replaying it.
         self._log_group.extend(groups)
         self._log_point.extend(points)
         self._log_next.extend(next_ids)
         self._log_reward.extend(batch.rewards)
-        # Here rather than when first asked, so that caches, to the last bit, depend on the updates alone.
+
+    def _refresh_grid(self) -> None:
+        # With every update rather than when first asked: so caches, to the last bit, depend on the updates alone.
         if self._support_grid is not None and len(self._next):
             self._support_grid.refresh(self.support)
 
@@ -131,6 +140,8 @@ class ExactEmbedding:
         if not (self.layout.split and isinstance(self.kernel, StateAction)):
             return np.zeros(len(Z), dtype=np.intp), Z
         states, actions = self.kernel.split(Z)
+        if len(self.layout.actions) and np.any(self._groups.find(actions) < 0):
+            raise InputError("a transition has an action that is not among this embedding's actions")
         groups = self._groups.add(actions)
         self._ensure_regressions()
         return groups, states
@@ -139,29 +150,33 @@ class ExactEmbedding:
         """Rebuild from the log, after a batch failed half-way: the log is written last, so it is as before."""
         groups, points = self._log_group.view, self._log_point.view
         nexts, rewards = self._log_next.view, self._log_reward.view
-        old, actions, next_points = self._regressions, self._groups.points, self._next.points
+        old, actions = self._regressions, self._groups.points
+        alive, ends = self._next.points, self._ends.points
         self._clear()
-        if self.layout.split:
-            self._groups.add(actions)
+        if self.layout.split and groups.size:
+            self._groups.add(actions[: groups.max() + 1])
             self._ensure_regressions()
         if nexts.size and nexts.max() >= 0:
-            self._next.add(next_points[: nexts.max() + 1])
+            self._next.add(alive[: nexts.max() + 1])
+        if nexts.size and nexts.min() < 0:
+            self._ends.add(ends[: -nexts.min()])
         for g, regression in enumerate(old):
             rows = np.flatnonzero(groups == g)
             if rows.size:
                 X = take(regression.points.points, points[rows])
-                self._regressions[g].append(X, nexts[rows], rewards[rows])
+                self._regressions[g].append(X, np.maximum(nexts[rows], -1), rewards[rows])
+        self._refresh_grid()
         self._log_group.extend(groups)
         self._log_point.extend(points)
         self._log_next.extend(nexts)
         self._log_reward.extend(rewards)
-        if self._support_grid is not None and len(self._next):
-            self._support_grid.refresh(self.support)
 
     def backup(
         self, v: FloatArray, *, reward: float = 1.0, offset: float = 0.0, terminal: float = 0.0
     ) -> Sequence[HalfSolved]:
         """L⁻¹y with y_i = reward·r_i + V(s'_i) + offset, one vector a regression."""
+        if len(v) != len(self._next):
+            raise InputError(f"v needs a value for each of the {len(self._next)} support states, but has {len(v)}")
         v = np.append(v, terminal)  # index -1 is a terminated state
         return [r.solve(r.targets(v, reward, offset)) for r in self._regressions]
 

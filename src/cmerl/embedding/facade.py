@@ -102,6 +102,8 @@ class ConditionalMeanEmbedding:
             f: a function of the array of all y (or the list of objects), or its values on ``support`` (n,).
             Xq: queries (q, d).
         """
+        if self.n == 0:
+            return np.zeros(len(self._queries(Xq)))
         values = np.asarray(f(self.support) if callable(f) else f, dtype=np.float64)
         if values.ndim == 0 or len(values) != len(self.support):
             raise InputError(

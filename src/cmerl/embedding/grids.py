@@ -174,6 +174,8 @@ class SupportGrid:
 
     def expectation(self, coef: Sequence[HalfSolved]) -> FloatArray:
         """α(z)ᵀy (m, A)."""
+        if not len(self._states):
+            return np.empty((0, len(self.layout.actions)))
         if self.layout.product:
             return self._Ks.view @ (self._Ka * coef[0].full[:, None])
         columns = [c.half @ w.W for c, w in zip(coef, self._half_weights, strict=True)]

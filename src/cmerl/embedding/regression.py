@@ -179,7 +179,8 @@ class RidgeRegression:
 
     def snapshot(self) -> Snapshot:
         """This regression as it is now; later observations do not change it."""
-        return Snapshot(self.kernel, self.points.points, self.factor, self.ids)
+        points = self.points.points
+        return Snapshot(self.kernel, points[: len(points)], self.factor, self.ids)
 
     def next_state_weights(self, Kqz: FloatArray, out: FloatArray) -> None:
         """Add to out (q, m_next) the weight that each non-terminal next state receives at the queries."""
@@ -197,7 +198,7 @@ class RidgeRegression:
 
 def check_ridge(lam: float) -> float:
     """λ as a float, or one sentence on why it cannot be."""
-    if not np.isfinite(lam) or lam <= 0:
+    if isinstance(lam, str) or not np.isfinite(lam) or lam <= 0:
         raise InputError(f"lam must be a positive number, not {lam!r}")
     return float(lam)
 

@@ -94,8 +94,8 @@ def thin(points: int, most: int) -> NDArray[np.intp]:
 
     A curve drawn through them looks the same on linear and on logarithmic axes.
     """
-    if points < 1 or most < 2:
-        raise InputError(f"thinning needs at least 1 point and 2 to keep, not {points!r} and {most!r}")
+    if points < 1 or most < 4:
+        raise InputError(f"thinning needs at least 1 point and 4 to keep, not {points!r} and {most!r}")
     if points <= most:
         return np.arange(points)
     even = np.linspace(0, points - 1, most - most // 2)

@@ -1,0 +1,300 @@
+"""Embeddings in coordinates agree with the exact one, exactly or within their bonuses."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cmerl.confidence import FailureBudget, Practical, Problem, Tight
+from cmerl.embedding import ConditionalMeanEmbedding, ExactEmbedding, compressed, fourier, nystrom
+from cmerl.embedding.dictionary import Dictionary
+from cmerl.errors import InputError, KernelError
+from cmerl.kernels import RBF, Constant, Delta, Kernel, Linear, Matern, StateAction
+from cmerl.planning import Task, make_plan
+from cmerl.transitions import Transitions
+
+A = 3
+ACTIONS = np.arange(A, dtype=float)[:, None]
+LAM = 0.1
+KERNELS = {
+    "split": StateAction(RBF(0.3), Delta()),
+    "product": StateAction(RBF(0.3), Constant(0.5) + 0.5 * Delta()),
+    "general": RBF((0.3, 0.3, 1.0)),
+}
+
+
+def world(n: int, seed: int, terminate: float = 0.1) -> Transitions:
+    rng = np.random.default_rng(seed)
+    states = rng.random((n, 2))
+    Z = np.hstack([states, rng.integers(A, size=(n, 1))])
+    nexts = np.clip(states + 0.1 * rng.standard_normal((n, 2)), 0.0, 1.0)
+    return Transitions.of(Z, nexts, rng.random(n), rng.random(n) < terminate)
+
+
+def feed(embedding, data: Transitions, size: int = 7):
+    for start in range(0, len(data), size):
+        embedding.update(data[start : start + size])
+    return embedding
+
+
+def queries(seed: int = 9, q: int = 40) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    return np.hstack([rng.random((q, 2)), rng.integers(A, size=(q, 1))])
+
+
+def value(s: np.ndarray) -> np.ndarray:
+    return np.sin(3 * s[:, 0]) + s[:, 1] ** 2
+
+
+@pytest.mark.parametrize("kernel", KERNELS.values(), ids=KERNELS)
+@pytest.mark.parametrize("size", [1, 7, 200])
+def test_tolerance_zero_is_the_exact_embedding(kernel: Kernel, size: int) -> None:
+    data, Zq = world(90, 1), queries()
+    exact = feed(ExactEmbedding(kernel, LAM, ACTIONS), data)
+    sketch = feed(compressed(kernel, RBF(0.3), LAM, ACTIONS, tolerance=0.0, value_tolerance=0.0), data, size)
+    a = exact.expectation(exact.backup(value(exact.support), offset=-2.0, terminal=0.3), Zq)
+    b = sketch.expectation(sketch.backup(value(sketch.support), offset=-2.0, terminal=0.3), Zq)
+    np.testing.assert_allclose(b, a, atol=1e-8)
+    np.testing.assert_allclose(sketch.std(Zq), exact.std(Zq), atol=1e-8)
+    assert sketch.information_gain == pytest.approx(exact.information_gain, abs=1e-8)
+    assert sketch.sum_r == pytest.approx(exact.sum_r, abs=1e-8)
+    assert sketch.projection_loss[0] == pytest.approx(0.0, abs=1e-7)
+
+
+@pytest.mark.parametrize("kernel", KERNELS.values(), ids=KERNELS)
+def test_plans_on_tolerance_zero_are_exact_plans(kernel: Kernel) -> None:
+    data = world(80, 2)
+    task = practical_task(kernel)
+    plans = [
+        make_plan([feed(embedding, data)], task, episode=1, order=np.arange(A))
+        for embedding in (
+            ExactEmbedding(kernel, LAM, ACTIONS),
+            compressed(kernel, RBF(0.3), LAM, ACTIONS, tolerance=0.0, value_tolerance=0.0),
+        )
+    ]
+    S = np.random.default_rng(3).random((30, 2))
+    for step in (0, 3, 5):
+        np.testing.assert_allclose(plans[1].q(S, step), plans[0].q(S, step), atol=1e-8)
+
+
+def practical_task(kernel: Kernel) -> Task:
+    problem = Problem(6, 1.0, kernel, RBF(0.3), None, FailureBudget(0.1, learned_reward=True))
+    return Task(problem, Practical(), r_min=0.0)
+
+
+@pytest.mark.parametrize("rebuild", [False, True])
+def test_errors_lie_within_the_two_bonuses(rebuild: bool) -> None:
+    """For V of norm ≤ B and P of norm ≤ B_P, both means lie within their bonus of the truth, so within the sum."""
+    kernel, value_kernel = KERNELS["product"], RBF(0.3)
+    problem = Problem(2, 1.0, kernel, value_kernel, None, FailureBudget(0.5, learned_reward=False), B_P=2.0, B_V=1.0)
+    Zq, violations, worst = queries(q=100), 0, 0.0
+    for seed in range(25):
+        data, rng = world(120, seed, terminate=0.0), np.random.default_rng(seed)
+        centres = rng.random((4, 2))
+        weights = rng.standard_normal(4)
+        weights /= np.sqrt(weights @ value_kernel(centres) @ weights)  # ‖V‖ = 1
+        exact = feed(ExactEmbedding(kernel, LAM, ACTIONS), data)
+        sketch = feed(
+            compressed(kernel, value_kernel, LAM, ACTIONS, tolerance=0.03, value_tolerance=0.03, rebuild=rebuild),
+            data,
+        )
+        means, bonuses = [], []
+        for E in (exact, sketch):
+            v = value_kernel(E.support, centres) @ weights
+            means.append(E.expectation(E.backup(v, reward=0.0), Zq))
+            terms = Tight().bonus(problem, E, episode=1, step=0, norms=None)
+            bonuses.append(terms.at(E.std(Zq)))
+        gap = np.abs(means[0] - means[1])
+        violations += int(np.sum(gap > bonuses[0] + bonuses[1]))
+        worst = max(worst, float(np.max(gap)))
+    assert violations == 0
+    assert worst > 1e-3  # the sketch does differ, so the test can fail
+
+
+@given(st.integers(0, 10_000), st.sampled_from([1e-3, 1e-2, 1e-1]))
+@settings(max_examples=25, deadline=None)
+def test_dictionaries_leave_no_more_than_their_tolerance(seed: int, tolerance: float) -> None:
+    X = np.random.default_rng(seed).random((60, 2))
+    kernel = RBF(0.3)
+    for fill in ("absorb", "choose"):
+        dictionary = Dictionary(kernel, tolerance, 1000)
+        C, residual = getattr(dictionary, fill)(X)
+        assert residual.max() <= tolerance + 1e-12
+        D = dictionary.points.points
+        K = kernel(X) if fill == "choose" else None
+        direct = 1.0 - np.einsum(
+            "ij,ji->i", kernel(X, D), np.linalg.solve(kernel(D) + 1e-13 * np.eye(len(D)), kernel(D, X))
+        )
+        if fill == "choose":
+            np.testing.assert_allclose(residual, np.maximum(direct, 0.0), atol=1e-6)
+            np.testing.assert_allclose(np.diagonal(C.T @ C) + residual, np.diagonal(K), atol=1e-9)
+        else:  # earlier points keep the residual of their own turn, which later points can only lower
+            assert np.all(residual >= np.maximum(direct, 0.0) - 1e-6)
+
+
+def test_greedy_choice_needs_fewer_points_than_arrival() -> None:
+    X = np.random.default_rng(0).random((400, 2))
+    sizes = {}
+    for fill in ("absorb", "choose"):
+        dictionary = Dictionary(RBF(0.2), 0.01, 1000)
+        getattr(dictionary, fill)(X)
+        sizes[fill] = len(dictionary)
+    assert sizes["choose"] < sizes["absorb"]
+
+
+def test_absorbing_in_any_batches_is_the_same() -> None:
+    X = np.random.default_rng(5).random((50, 2))
+    whole, single = Dictionary(RBF(0.3), 0.01, 1000), Dictionary(RBF(0.3), 0.01, 1000)
+    C, residual = whole.absorb(X)
+    parts = [single.absorb(x[None]) for x in X]
+    np.testing.assert_allclose(np.concatenate([r for _, r in parts]), residual, atol=1e-10)
+    for i, (c, _) in enumerate(parts):
+        np.testing.assert_allclose(np.pad(c[:, 0], (0, len(C) - len(c))), C[:, i], atol=1e-8)
+
+
+def test_uncertainty_does_not_collapse_away_from_a_full_dictionary() -> None:
+    data = world(200, 3)
+    sketch = feed(compressed(KERNELS["split"], RBF(0.3), LAM, ACTIONS, cap=5), data)
+    assert sketch.diagnostics()["full"]
+    assert len(sketch.support) == 5
+    far = np.array([[5.0, 5.0, 0.0]])
+    np.testing.assert_allclose(sketch.std(far), 1.0, atol=1e-9)
+    exact = feed(ExactEmbedding(KERNELS["split"], LAM, ACTIONS), data)
+    Zq = queries()
+    assert np.all(sketch.std(Zq) >= exact.std(Zq) - 1e-9)  # a projection never knows more
+
+
+@pytest.mark.parametrize("kernel", KERNELS.values(), ids=KERNELS)
+def test_the_grid_and_a_frozen_view_agree_with_queries(kernel: Kernel) -> None:
+    data = world(150, 4)
+    sketch = compressed(kernel, Matern(1.5, 0.3), LAM, ACTIONS)
+    feed(sketch, data[:100])
+    coef = sketch.backup(value(sketch.support))
+    Z = sketch.layout.state_actions(sketch.support)
+    grid = sketch.grid()
+    np.testing.assert_allclose(grid.expectation(coef).ravel(), sketch.expectation(coef, Z), atol=1e-9)
+    np.testing.assert_allclose(grid.std().ravel(), sketch.std(Z), atol=1e-7)
+    assert np.all(grid.weight_norm1() >= 0.0)
+    states = np.random.default_rng(0).random((12, 2))
+    view, before = sketch.freeze(), sketch.grid(states).expectation(coef)
+    std = view.grid(states).std()
+    feed(sketch, data[100:])
+    np.testing.assert_array_equal(view.grid(states).expectation(coef), before)
+    np.testing.assert_array_equal(view.grid(states).std(), std)
+
+
+def test_weights_on_landmarks_give_expectations() -> None:
+    data, Zq = world(150, 6), queries()
+    for sketch in (
+        compressed(KERNELS["product"], Matern(1.5, 0.3), LAM),
+        nystrom(KERNELS["split"], LAM),
+        fourier(KERNELS["split"], LAM),
+    ):
+        feed(sketch, data)
+        v = value(sketch.support)
+        # the constant part of V is not interpolated, so compare with the mean taken out
+        v -= v.mean()
+        expected = sketch.expectation(sketch.backup(v, reward=0.0), Zq)
+        np.testing.assert_allclose(sketch.weights(Zq) @ v, expected, atol=1e-8)
+
+
+def test_rebuilding_equals_learning_everything_at_once() -> None:
+    """After the last doubling the memory is that of the same data chosen in one go."""
+    data, Zq = world(128, 7), queries()
+    steps = feed(compressed(KERNELS["split"], RBF(0.3), LAM, ACTIONS), data, 1)
+    once = feed(compressed(KERNELS["split"], RBF(0.3), LAM, ACTIONS), data, 128)
+    assert steps.rebuilds > 4
+    assert once.rebuilds == 1
+    a = steps.expectation(steps.backup(value(steps.support)), Zq)
+    b = once.expectation(once.backup(value(once.support)), Zq)
+    np.testing.assert_allclose(a, b, atol=1e-9)
+
+
+def test_raw_data_are_dropped_at_keep_and_the_last_choice_made_there() -> None:
+    data = world(300, 8)
+    sketch = compressed(KERNELS["split"], RBF(0.3), LAM, ACTIONS, keep=200)
+    feed(sketch, data[:190], 10)
+    assert sketch.diagnostics()["raw transitions kept"] == 190
+    feed(sketch, data[190:], 10)
+    assert sketch.diagnostics()["raw transitions kept"] == 0
+    assert sketch.n == 300
+    rebuilds = sketch.rebuilds
+    feed(sketch, world(300, 9), 10)
+    assert sketch.rebuilds == rebuilds
+
+
+def test_bounds_after_a_rebuild_do_not_use_the_order_of_arrival() -> None:
+    data = world(100, 10)
+    sketch = feed(compressed(KERNELS["product"], RBF(0.3), LAM, ACTIONS, tolerance=0.05), data, 100)
+    exact = feed(ExactEmbedding(KERNELS["product"], LAM, ACTIONS), data)
+    assert not sketch.predictable
+    assert sketch.sum_r >= 2 * exact.information_gain - 1e-9  # log det(M̃/λ) + R_φ/λ ≥ log det(I + K/λ) ≥ Σ r_i
+    assert sketch.information_gain >= exact.information_gain - 1e-9
+
+
+def test_nystrom_with_all_points_is_exact_and_keeps_its_residual() -> None:
+    data, Zq = world(80, 11), queries()
+    kernel = KERNELS["product"]
+    exact = feed(ExactEmbedding(kernel, LAM, ACTIONS), data)
+    v = value(exact.support)
+    for selection in ("greedy", "leverage"):
+        full = feed(nystrom(kernel, LAM, ACTIONS, tolerance=0.0, selection=selection, rebuild=True), data)
+        order = [int(np.flatnonzero((exact.support == s).all(axis=1))[0]) for s in full.support]
+        expected = exact.expectation(exact.backup(v), Zq)
+        np.testing.assert_allclose(full.expectation(full.backup(v[order]), Zq), expected, atol=1e-6)
+        few = feed(nystrom(kernel, LAM, ACTIONS, count=10, selection=selection), data)
+        assert len(few.grid(np.array([[0.5, 0.5]])).coordinates[0]) == 10
+        np.testing.assert_allclose(few.std(np.array([[9.0, 9.0, 0.0]])), 1.0, atol=1e-9)
+
+
+@pytest.mark.parametrize("orthogonal", [False, True])
+@pytest.mark.parametrize("kernel", [RBF(0.5), RBF((0.3, 0.6)), Matern(1.5, 0.5), Matern(0.5, 0.8)])
+def test_fourier_features_approach_the_kernel(kernel: Kernel, orthogonal: bool) -> None:
+    X = np.random.default_rng(0).random((15, 2))
+    from cmerl.embedding.features import FourierFeatures
+
+    C, residual = FourierFeatures(kernel, 40_000, np.random.default_rng(1), orthogonal=orthogonal).coordinates(X)
+    np.testing.assert_allclose(C.T @ C, kernel(X), atol=0.03)
+    assert np.all(residual == 0.0)
+
+
+def test_fourier_variance_starves_where_the_kernel_does_not() -> None:
+    """Why these features are heuristic: far from all data the exact σ is 1, theirs is not."""
+    data = world(400, 12)
+    far = np.array([[3.0, 3.0, 0.0]])
+    exact = feed(ExactEmbedding(KERNELS["split"], LAM, ACTIONS), data, 400)
+    sketch = feed(fourier(KERNELS["split"], LAM, ACTIONS, count=40), data, 400)
+    assert exact.std(far)[0] > 0.999
+    assert sketch.std(far)[0] < 0.9
+
+
+def test_bad_options_are_refused() -> None:
+    kernel = KERNELS["split"]
+    with pytest.raises(InputError, match="tolerance"):
+        compressed(kernel, RBF(), LAM, tolerance=-0.1)
+    with pytest.raises(InputError, match="cap"):
+        compressed(kernel, RBF(), LAM, cap=0)
+    with pytest.raises(InputError, match="selection"):
+        nystrom(kernel, LAM, selection="best")
+    with pytest.raises(KernelError, match="Fourier"):
+        feed(fourier(StateAction(Linear(), Delta()), LAM, ACTIONS), world(5, 0))
+    with pytest.raises(InputError, match="value_kernel"):
+        ConditionalMeanEmbedding(RBF(), backend="compressed")
+    with pytest.raises(InputError, match="backend"):
+        ConditionalMeanEmbedding(RBF(), backend="magic")
+    with pytest.raises(InputError, match="counts"):
+        compressed(kernel, RBF(), LAM).visit_counts(queries())
+
+
+@pytest.mark.parametrize("backend", ["compressed", "nystrom", "fourier"])
+def test_the_public_embedding_speaks_to_every_backend(backend: str) -> None:
+    x = np.linspace(0.0, 1.0, 80)[:, None]
+    cme = ConditionalMeanEmbedding(RBF(0.2), lam=0.01, backend=backend, value_kernel=RBF(0.2))
+    cme.update(x, x**2)
+    expected = np.array([0.04, 0.25, 0.64])
+    np.testing.assert_allclose(cme.expectation(lambda y: y[:, 0], [[0.2], [0.5], [0.8]]), expected, atol=0.02)
+    assert cme.n == 80
+    assert cme.weights([[0.5]]).shape == (1, len(cme.support))
+    assert cme.diagnostics()["backend"] == backend
