@@ -43,7 +43,7 @@ def panel(axes: Axes, world: WorldRuns, style: dict[str, Style]) -> None:
 def label(axes: Axes, world: WorldRuns, style: dict[str, Style]) -> None:
     """Names at the ends of the curves, moved apart where they would overlap."""
     top = axes.get_ylim()[1]
-    below = -1.0
+    below = -0.07 * top
     for runs in sorted(world.agents, key=lambda runs: runs.curve.mean[-1]):
         below = max(float(runs.curve.mean[-1]), below + 0.07 * top)
         axes.annotate(

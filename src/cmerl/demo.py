@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 
 FloatArray = NDArray[np.float64]
 
-EPISODES, SEEDS = 120, 5
-QUICK_EPISODES, QUICK_SEEDS = 40, 3
+EPISODES, SEEDS = 80, 5
+QUICK_EPISODES, QUICK_SEEDS = 30, 3
 INTERRUPTED = 130  # what shells expect of a program ended by Ctrl-C
 
 NOTES = (

@@ -147,9 +147,9 @@ class Plan:
 
     def table(self, states: Points) -> IntArray:
         """Index of the best action at every step and state (H, q); the kernel is evaluated once."""
-        site = self._site(states, 0)
+        site = self._site(states, self.first_step)
         rows = []
-        for step, stage in enumerate(self.stages):
+        for step, stage in enumerate(self.stages, start=self.first_step):
             if len(self.views) > 1:
                 site = self._site(states, step)
             rows.append(self._best(site.q(stage)))

@@ -276,7 +276,6 @@ def test_regret_in_the_coordinates_of_a_smooth_world():
         assert agent.history[-1].regret == pytest.approx(expected, abs=1e-12)
 
 
-@pytest.mark.xfail(reason="the table of a policy holds positions in `actions`, which are taken for actions")
 def test_regret_where_only_some_actions_are_candidates():
     env = river()
     agent = CMERL(env, actions=[1], replan=False).learn(1)
@@ -378,7 +377,6 @@ def test_a_step_outside_the_episode_is_refused(step):
             ask(0, step)
 
 
-@pytest.mark.xfail(reason="a policy takes step −1 for the last one, and raises IndexError beyond the last")
 @pytest.mark.parametrize("step", [-1, 8])
 def test_so_is_one_that_a_policy_is_asked_for(step):
     with pytest.raises(InputError, match="step"):

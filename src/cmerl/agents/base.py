@@ -78,7 +78,10 @@ class Agent(ABC):
     name: ClassVar[str]
 
     def __init__(self, env: gymnasium.Env[Any, Any], *, horizon: int | None = None, seed: int = 0) -> None:
+        if not isinstance(env, gymnasium.Env):
+            raise InputError(f"env must be a Gymnasium environment, such as gymnasium.make({env!r}), not {env!r}")
         self._set_env(env, horizon)
+        self.broken_off = 0  # episodes begun but not finished
         self.seed = check_seed(seed)
         self.history: list[EpisodeRecord] = []
 
@@ -121,8 +124,7 @@ class Agent(ABC):
 
     def predict(self, obs: Any, step: int = 0, explore: bool = True) -> Any:
         """The action alone; nothing is drawn and nothing changes."""
-        if not 0 <= step < self.horizon:
-            raise InputError(f"step must lie from 0 to {self.horizon - 1}, not {step!r}")
+        check_step(step, self.horizon)
         return self.policy(explore)(obs, step)
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -135,7 +137,8 @@ class Agent(ABC):
         tensors["history.regret"] = np.array(regrets, dtype=np.float64)
         kinds = [REGRET_KINDS.index(r.regret_kind) for r in self.history]
         tensors["history.regret_kind"] = np.array(kinds, dtype=np.int64)
-        storage.write(path, tensors, {"agent": self.name, "horizon": self.horizon, "seed": self.seed, **meta})
+        about = {"agent": self.name, "horizon": self.horizon, "seed": self.seed, "broken_off": self.broken_off}
+        storage.write(path, tensors, {**about, **meta})
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], env: gymnasium.Env[Any, Any] | None = None, **given: Any) -> Self:
@@ -150,7 +153,7 @@ class Agent(ABC):
         if meta["agent"] != cls.name:
             raise InputError(f"{os.fspath(path)!r} holds an agent {meta['agent']!r}, not {cls.name!r}")
         agent = cls.__new__(cls)
-        agent.seed, agent.horizon = meta["seed"], meta["horizon"]
+        agent.seed, agent.horizon, agent.broken_off = meta["seed"], meta["horizon"], meta["broken_off"]
         agent.env, agent._model, agent._solution = None, None, None
         if env is not None:
             agent._set_env(env, agent.horizon)
@@ -181,7 +184,10 @@ class Agent(ABC):
         return None
 
     def _end_episode(self) -> None:
-        """Learn from what was seen since the last call; also called when an episode breaks off."""
+        """Learn from what was seen since the last call."""
+
+    def _break_off(self) -> None:
+        """The same for an episode that was not finished: keep what can be kept."""
 
     def _rng(self, *key: int) -> np.random.Generator:
         """A generator for one purpose: a leaf of this agent's tree of seeds."""
@@ -209,10 +215,14 @@ class Agent(ABC):
                 if replanned is not None:
                     policies.append(replanned)
                 obs = next_obs
-        except CmerlError as error:
-            raise type(error)(f"episode {episode}, step {step}: {error}") from error
-        finally:
             self._end_episode()
+        except BaseException as error:
+            self.broken_off += 1
+            where = f"episode {episode}, step {step}: "
+            if isinstance(error, CmerlError):
+                error = type(error)(where + str(error))
+            self._break_off()
+            raise error from error.__cause__
         seconds = time.perf_counter() - started
         regret, kind = self._regret(policies, seen)
         return EpisodeRecord(episode, float(sum(seen.rewards)), len(seen.rewards), regret, kind, seconds)
@@ -239,7 +249,7 @@ class Agent(ABC):
 
 def find_horizon(env: gymnasium.Env[Any, Any], horizon: int | None) -> int:
     """The horizon: given, or the environment's ``max_episode_steps`` or ``horizon``."""
-    limit = getattr(env.spec, "max_episode_steps", None)
+    limit = time_limit(env)
     if horizon is None:
         horizon = limit or getattr(env.unwrapped, "horizon", None)
         if horizon is None:
@@ -252,6 +262,23 @@ def find_horizon(env: gymnasium.Env[Any, Any], horizon: int | None) -> int:
             f"pass horizon={limit} or make the environment with max_episode_steps={horizon}"
         )
     return int(horizon)
+
+
+def time_limit(env: gymnasium.Env[Any, Any]) -> int | None:
+    """The steps after which a wrapper or the registration cuts episodes, if any."""
+    limits = [getattr(env.spec, "max_episode_steps", None)]
+    layer: Any = env
+    while isinstance(layer, gymnasium.Wrapper):
+        if isinstance(layer, gymnasium.wrappers.TimeLimit):
+            limits.append(layer._max_episode_steps)
+        layer = layer.env
+    return min((int(limit) for limit in limits if limit is not None), default=None)
+
+
+def check_step(step: Any, horizon: int) -> None:
+    """Refuse what is not a step of an episode."""
+    if isinstance(step, bool) or not isinstance(step, int | np.integer) or not 0 <= step < horizon:
+        raise InputError(f"step must be a whole number from 0 to {horizon - 1}, not {step!r}")
 
 
 def check_seed(seed: int) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import logging
 import math
@@ -14,12 +15,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cmerl.agents import storage
-from cmerl.agents.base import Agent
-from cmerl.agents.memory import Memory, Recipe
+from cmerl.agents.base import Agent, check_reward, check_step
+from cmerl.agents.memory import BACKENDS, Memory, Recipe
 from cmerl.agents.spaces import ActionSet, StateSpace
 from cmerl.confidence import MODES, ConfidenceSet, FailureBudget, Greedy, Mode, Paper, Problem, Tight, as_mode
 from cmerl.embedding import ConditionalMeanEmbedding
-from cmerl.errors import InputError, RewardRangeError
+from cmerl.errors import CmerlError, InputError, RewardRangeError
 from cmerl.kernels import RBF, Delta, Kernel, Matern, StateAction, as_kernel, from_spec
 from cmerl.planning import Plan, Task, make_plan
 from cmerl.transitions import Points, Transitions
@@ -43,11 +44,13 @@ class PlanPolicy:
 
     def __call__(self, obs: Any, step: int) -> Any:
         """The planned action for an observation at ``step``."""
+        check_step(step, self.plan.task.problem.horizon)
         return self.actions.values[self.plan.act(self.states.encode(obs), step)[0]]
 
     def table(self, observations: NDArray[Any]) -> NDArray[np.intp]:
-        """Index of the planned action at every step and observation (H, S)."""
-        return self.plan.table(self.states.encode_many(observations))
+        """The planned action at every step and observation (H, S), where actions are numbers."""
+        values = np.array([int(a) for a in self.actions.values], dtype=np.intp)
+        return values[self.plan.table(self.states.encode_many(observations))]
 
 
 class CMERL(Agent):
@@ -76,8 +79,8 @@ class CMERL(Agent):
         delta: failure probability of everything that a provable mode claims, together.
         reward_range: (lo, hi), or "auto": starts at (0, 1) and widens to what is seen.
         max_return: a known maximal return of an episode, if there is one.
-        B_P: bound on ‖Θ_P‖_HS, or "auto" where one always holds (delta kernels); likewise ``B_V`` on ‖V‖_ψ
-            and ``B_R`` on ‖R‖_φ.
+        B_P: bound on ‖Θ_P‖_HS, or "auto" where one always holds (delta kernels); likewise ``B_V`` on ‖V‖_ψ and
+            ``B_R`` on ‖R‖_φ, both for rewards counted from the lower end of ``reward_range``.
         replan: plan anew inside an episode once enough was learned; "auto" does so except in provable modes.
         time_homogeneous: False learns a transition law for each step of the episode.
         actions: candidate actions, where the action space is not finite.
@@ -114,7 +117,7 @@ class CMERL(Agent):
         self.actions = ActionSet.of(env.action_space, actions)
         all_states = self.states.all_states
         if states is not None:
-            all_states = self.states.encode_many(np.asarray(states))
+            all_states = self._encode_all(states)
         self._set_up(
             all_states=all_states,
             kernel=kernel,
@@ -152,25 +155,32 @@ class CMERL(Agent):
         self._all_states = all_states
         self.mode = mode
         self.value_kernel = self._choose_value_kernel(value_kernel, self._choose_kernel(kernel))
-        self.lam = (1.0 if self.mode.provable else 0.1) if lam == "auto" else lam
+        self.lam = (1.0 if self.mode.provable else 0.1) if lam == "auto" else check_constant("lam", lam)
         if reward != "learned" and not callable(reward):
             raise InputError(f"reward must be 'learned' or a callable (observation, action), not {reward!r}")
         self.reward = reward
-        self.delta = delta
+        self.delta = FailureBudget(check_constant("delta", delta), learned_reward=reward == "learned").delta
         self._declared_range = reward_range != "auto"
         self._range = (0.0, 1.0) if reward_range == "auto" else check_range(reward_range)
         self._widened = False
         # A proof must allow for early ends from the start; otherwise they count once one was seen.
         self._terminations = self.mode.provable and self._model is None
+        if max_return is not None:
+            max_return = check_reward(max_return)
         self.max_return = max_return
         self._constants = {
             name: None if value == "auto" else check_constant(name, value) for name, value in constants.items()
         }
+        if replan not in (True, False, "auto"):
+            raise InputError(f"replan must be True, False or 'auto', not {replan!r}")
         if replan is True and self.mode.provable:
             raise InputError(f"bonus {self.mode.name!r} never replans inside an episode: drop replan=True")
         self.replan = not self.mode.provable if replan == "auto" else bool(replan)
-        if self.mode.provable and not self.mode.survives_projection and backend not in ("auto", "exact"):
-            raise InputError(f"bonus {self.mode.name!r} proves nothing on a sketch: use backend='exact'")
+        provable_on = (
+            ("auto", "exact", "compressed", "nystrom") if self.mode.survives_projection else ("auto", "exact")
+        )
+        if self.mode.provable and backend in BACKENDS and backend not in provable_on:
+            raise InputError(f"bonus {self.mode.name!r} proves nothing on backend {backend!r}: use 'exact'")
         recipe = Recipe(
             kernel=self._choose_kernel(kernel),
             value_kernel=self.value_kernel,
@@ -188,9 +198,11 @@ class CMERL(Agent):
         self._surprise = 0.0
         self._replans = 0
         self._rewards_at: dict[bytes, FloatArray] = {}
-        self.mode.check(self._problem())
-        if self.mode.provable and reward == "learned":
-            self._problem().constant("B_R", self.mode.name)
+        if self.reward != "learned" and not self._declared_range and all_states is not None:
+            known = self._known_reward(all_states)
+            self._range = (min(0.0, float(known.min())), max(1.0, float(known.max())))
+        if self.mode.provable:
+            self.mode.check(self._problem())
         if self.mode.needs_norms and self._all_states is None:
             log.warning(
                 "bonus %r: the state space is not finite, so norms of V are taken on the data alone; "
@@ -228,14 +240,17 @@ class CMERL(Agent):
 
     def q_values(self, obs: Any, step: int = 0) -> FloatArray:
         """Optimistic Q (A,) in the environment's units."""
-        self._check_step(step)
+        check_step(step, self.horizon)
         return np.asarray(self._plan().q(self.states.encode(obs), step)[0])
 
     def value_bounds(self, obs: Any, step: int = 0) -> tuple[float, float]:
         """(lower, upper) bounds on V* that hold with probability 1 − delta, in provable modes."""
-        self._check_step(step)
-        if not self.mode.provable:
-            raise InputError(f"bonus {self.mode.name!r} proves nothing: use a provable mode for value bounds")
+        check_step(step, self.horizon)
+        if self._proof().startswith("none"):
+            raise InputError(
+                f"bonus {self.mode.name!r} gives no bounds on values here (proof: {self._proof()}): use a provable "
+                "mode with its constants"
+            )
         state = self.states.encode(obs)
         least, most = ((self.horizon - step) * r for r in self.reward_range)
         lower = float(self._plan(sign=-1.0).value(state, step)[0])
@@ -246,12 +261,14 @@ class CMERL(Agent):
         """C_t for the next episode, on finite state spaces, in the modes that have one radius."""
         if self._all_states is None:
             raise InputError("a confidence set needs a finite state space: pass states=… with all observations")
+        if len(self._memory.embeddings) > 1 or self._terminations:
+            raise InputError("a confidence set needs one transition law for all steps and no early ends")
         if not isinstance(self.mode, Paper | Tight):
             raise InputError(f"bonus {self.mode.name!r} has no single radius: use 'paper' or 'tight'")
         embedding = self._memory.embeddings[0]
         return ConfidenceSet(
             embedding,
-            self.mode.radius(self._problem(), embedding, len(self.history) + 1),
+            self.mode.radius(self._problem(), embedding, len(self.history) + self.broken_off + 1),
             value_kernel=self.value_kernel,
             states=self._all_states,
             actions=self.actions.rows,
@@ -300,6 +317,8 @@ class CMERL(Agent):
         }
         if self._all_states is not None:
             tensors["all_states"] = self._all_states
+        if MODES.get(self.mode.name) is not type(self.mode):
+            raise InputError(f"a bonus mode of your own, {type(self.mode).__name__}, cannot be saved")
         options = {
             "kernel": "auto" if self._memory.recipe.adapt_actions else self.kernel.spec(),
             "backend": self._memory.recipe.backend,
@@ -325,6 +344,8 @@ class CMERL(Agent):
         self.actions = ActionSet.from_spec(meta["actions"], tensors["actions"])
         if self.env is not None and StateSpace.of(self.env.observation_space).spec() != meta["states"]:
             raise InputError("the environment's observations are not those that this agent was saved with")
+        if self.env is not None and not all(self.env.action_space.contains(a) for a in self.actions.values):
+            raise InputError("the environment's actions are not those that this agent was saved with")
         reward = given.pop("reward", options["reward"])
         if given:
             raise InputError(f"load takes no {', '.join(given)}: only what cannot be saved, such as reward")
@@ -358,6 +379,12 @@ class CMERL(Agent):
             start = rows.stop
 
     # --- choices ---
+
+    def _encode_all(self, states: ArrayLike) -> FloatArray:
+        array = np.asarray(states)
+        if array.ndim == 0 or array.shape[1:] != self.states.shape:
+            raise InputError(f"states must have shape (S, *{self.states.shape}), but has {array.shape}")
+        return self.states.encode_many(array)
 
     def _choose_kernel(self, kernel: Any) -> Kernel:
         if not isinstance(kernel, str):
@@ -421,7 +448,7 @@ class CMERL(Agent):
         return make_plan(
             self._memory.embeddings,
             self._task(explore),
-            episode=episode + 1,
+            episode=episode + self.broken_off + 1,  # t counts all that were begun
             order=order,
             first_step=first_step,
             sign=sign,
@@ -436,7 +463,7 @@ class CMERL(Agent):
             key = state.tobytes()
             if key not in self._rewards_at:
                 obs = self.states.decode(state[None])[0]
-                self._rewards_at[key] = np.array([float(self.reward(obs, a)) for a in self.actions.values])
+                self._rewards_at[key] = np.array([check_reward(self.reward(obs, a)) for a in self.actions.values])
             rows.append(self._rewards_at[key])
         return np.array(rows).reshape(-1, len(self.actions))
 
@@ -478,8 +505,13 @@ class CMERL(Agent):
         return PlanPolicy(plan, self.states, self.actions)
 
     def _end_episode(self) -> None:
-        self._flush()
         self._replans = 0
+        self._flush()
+
+    def _break_off(self) -> None:
+        # What was seen before the fault is true all the same; only a batch that the kernel refuses is lost.
+        with contextlib.suppress(CmerlError):
+            self._end_episode()
 
     def _flush(self) -> None:
         """Learn from the pending transitions."""
@@ -491,10 +523,6 @@ class CMERL(Agent):
         steps, Z, next_states, rewards, done = zip(*pending, strict=True)
         batch = Transitions.of(np.vstack(Z), np.vstack(next_states), rewards, done)
         self._memory.update(np.array(steps, dtype=np.intp), batch)
-
-    def _check_step(self, step: int) -> None:
-        if not 0 <= step < self.horizon:
-            raise InputError(f"step must lie from 0 to {self.horizon - 1}, not {step!r}")
 
 
 def check_range(reward_range: Any) -> tuple[float, float]:

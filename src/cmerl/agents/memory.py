@@ -84,7 +84,15 @@ class Memory:
 
     def update(self, steps: IntArray, batch: Transitions) -> None:
         """Learn transitions made at the given steps (n,)."""
-        self._learn(steps, batch)
+        try:
+            self._learn(steps, batch)
+        except BaseException:
+            # With an embedding for each step, some have learned their part of the batch: start again without it.
+            if self._count > 1 and self.batches:
+                self._relearn(self.batches)
+            elif self._count > 1:
+                self._make()
+            raise
         self.n += len(batch)
         if self.batches is None:
             return

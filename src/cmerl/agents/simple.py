@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from cmerl.agents.base import Agent
 from cmerl.agents.cme_rl import CMERL
 from cmerl.confidence import Greedy
+from cmerl.errors import InputError
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,8 @@ class RandomAgent(Agent):
 
     def policy(self, explore: bool = True) -> RandomPolicy:
         """The random policy of the next episode; it explores whatever is asked."""
-        assert self.env is not None
+        if self.env is None:
+            raise InputError("a random agent needs its environment to draw actions: load it with env=…")
         return RandomPolicy(self.env.action_space, self.seed, len(self.history), self.horizon)
 
 

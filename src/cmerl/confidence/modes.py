@@ -41,6 +41,18 @@ class BonusTerms(NamedTuple):
         return sigma * (self.linear + self.quadratic * sigma)
 
 
+def noise(problem: Problem, data: Embedding) -> float:
+    """The noise radius; where coordinates were chosen k times from the data, each choice starts a new martingale.
+
+    Half of δ covers the noise of the unprojected data at all times, and δ/(2k(k+1)) what is absorbed after choice k.
+    """
+    delta, k = problem.delta_transition, data.choices
+    if k == 0:
+        return noise_radius(data.sum_r, D=problem.diameter, delta=delta)
+    first = 0.5 * math.log(2.0 / delta)
+    return noise_radius(data.sum_r + first, D=problem.diameter, delta=delta / (2.0 * k * (k + 1)))
+
+
 def projected(radius: float, B_P: float, data: Embedding) -> float:
     """The coefficient of ‖V‖σ for a radius, with what a projection of the data onto coordinates adds.
 
@@ -113,8 +125,7 @@ class Paper(Mode):
 
     def check(self, problem: Problem) -> None:
         """Need B_P and B_V, and kernels bounded by 1 for the radius as it is printed."""
-        problem.constant("B_P", self.name)
-        problem.value_norm(problem.horizon, self.name)
+        problem.require(self.name, "B_P", "B_V")
         if not self.general and max(problem.kernel.bound, problem.value_kernel.bound) > 1.0:
             raise MissingConstantError(
                 "the radius of 'paper' holds for kernels bounded by 1 only: scale the kernels, or use "
@@ -137,16 +148,16 @@ class Tight(Mode):
 
     def radius(self, problem: Problem, data: Embedding, episode: int) -> float:
         """β with probability 1 − δ for all n at once."""
-        B_P, D, delta = problem.constant("B_P", self.name), problem.value_kernel.diameter, problem.delta_transition
-        if data.predictable:
-            return tight_radius(data.sum_r, lam=data.lam, B_P=B_P, D=D, delta=delta)
+        B_P = problem.constant("B_P", self.name)
+        if data.choices == 0:
+            delta = problem.delta_transition
+            return tight_radius(data.sum_r, lam=data.lam, B_P=B_P, D=problem.diameter, delta=delta)
         # Coordinates chosen after the fact: bias and noise are bounded apart.
-        return math.sqrt(data.lam) * B_P + noise_radius(data.sum_r, D=D, delta=delta)
+        return math.sqrt(data.lam) * B_P + noise(problem, data)
 
     def check(self, problem: Problem) -> None:
         """Need B_P and B_V."""
-        problem.constant("B_P", self.name)
-        problem.value_norm(problem.horizon, self.name)
+        problem.require(self.name, "B_P", "B_V")
 
     def bonus(
         self, problem: Problem, data: Embedding, *, episode: int, step: int, norms: ValueNorms | None
@@ -166,7 +177,7 @@ class Split(Mode):
 
     def check(self, problem: Problem) -> None:
         """Need B_P, unless kernels are delta."""
-        problem.constant("B_P", self.name)
+        problem.require(self.name, "B_P")
 
     def bonus(
         self, problem: Problem, data: Embedding, *, episode: int, step: int, norms: ValueNorms | None
@@ -179,7 +190,7 @@ class Split(Mode):
             bias = left * problem.width * math.sqrt(S * A)
         else:
             bias = problem.constant("B_P", self.name) * norms.norm
-        beta = noise_radius(data.sum_r, D=problem.value_kernel.diameter, delta=problem.delta_transition)
+        beta = noise(problem, data)
         loss = norms.norm * projected(0.0, problem.constant("B_P", self.name), data) if data.projection_loss else 0.0
         return BonusTerms(bias + norms.centred * beta / math.sqrt(data.lam) + loss)
 
@@ -226,6 +237,10 @@ class Practical(Mode):
     optimistic_prior: ClassVar[bool] = True
     sigma_scale: float = 0.0
 
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.sigma_scale) and self.sigma_scale >= 0.0):
+            raise InputError(f"sigma_scale must be a number from 0 on, not {self.sigma_scale!r}")
+
     @property
     def uses_sigma(self) -> bool:
         """Only with the optional bonus."""
@@ -264,6 +279,6 @@ def as_mode(bonus: str | Mode) -> Mode:
     """A mode from its name or as it is."""
     if isinstance(bonus, Mode):
         return bonus
-    if bonus in MODES:
+    if isinstance(bonus, str) and bonus in MODES:
         return MODES[bonus]()
     raise InputError(f"bonus {bonus!r} is unknown: use one of {', '.join(MODES)}, or a mode object")

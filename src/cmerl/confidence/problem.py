@@ -64,6 +64,29 @@ class Problem:
         """The failure probability that one embedding's learned reward may spend."""
         return self.budget.share / self.embeddings
 
+    @property
+    def diameter(self) -> float:
+        """D of the states, and of the end of an episode where it can come early: a unit vector orthogonal to them."""
+        D = self.value_kernel.diameter
+        return max(D, math.hypot(self.value_kernel.bound, 1.0)) if self.terminations else D
+
+    def require(self, mode: str, *names: str) -> None:
+        """Raise one error that names every constant which is neither given nor known, or an infinite diameter."""
+        if self.budget.learned_reward:
+            names = (*names, "B_R")
+        missing = [name for name in names if getattr(self, name) is None]
+        if missing and self.tabular is None:
+            raise MissingConstantError(
+                f"bonus {mode!r} needs {' and '.join(missing)}, which have no valid automatic value for "
+                f"{self.kernel!r}: pass {', '.join(f'{name}=…' for name in missing)}, "
+                "or use delta kernels on Discrete spaces"
+            )
+        if not math.isfinite(self.value_kernel.diameter):
+            raise MissingConstantError(
+                f"bonus {mode!r} needs a bounded value kernel, and {self.value_kernel!r} is not known to be: "
+                "use another, or give it a radius"
+            )
+
     def constant(self, name: str, mode: str) -> float:
         """B_P or B_R: the user's, or the one that always holds for delta kernels, or a typed error."""
         given: float | None = getattr(self, name)

@@ -74,6 +74,8 @@ class ConfidenceSet:
         np.add.at(self._estimate.T, seen, embedding.weights(Z).T)
         # In the domain's own coordinates M = Φᵀdiag(N)Φ + λI, so ‖EM^{1/2}‖ needs only N + λK_φ⁻¹.
         counts = embedding.visit_counts(Z)
+        if counts.sum() != embedding.n:
+            raise InputError("the embedding has seen a state-action that is not among the given states and actions")
         self._metric = np.diag(counts) + embedding.lam * Cholesky.of(embedding.kernel(Z)).solve(np.eye(S * A))
 
     def distance(self, P: ArrayLike, norm: str = "hs") -> float:

@@ -77,8 +77,8 @@ class Embedding(Protocol):
         ...
 
     @property
-    def predictable(self) -> bool:
-        """Whether each transition's coordinates were fixed before its next state was seen."""
+    def choices(self) -> int:
+        """How often coordinates were chosen from data that they represent; 0 keeps them predictable."""
         ...
 
     @property

@@ -183,7 +183,7 @@ class CompressedEmbedding:
         self._ensure_groups()
         self._raw: list[Transitions] | None = [] if rebuild else None
         self._rebuilt_at = 0
-        self.rebuilds = 0
+        self.choices = 0  # how often coordinates were chosen anew
         self.n = 0
         self.next_residual_sum = 0.0  # R_ψ
 
@@ -208,7 +208,7 @@ class CompressedEmbedding:
     @property
     def sum_r(self) -> float:
         """Σ r̃_i while dictionaries only grew; after a rebuild log det(M̃/λ) + R_φ/λ, which needs no order."""
-        if self.rebuilds == 0:
+        if self.choices == 0:
             return sum(m.sum_r for m in self._moments)
         return sum(m.log_det + m.residual_sum / self.lam for m in self._moments)
 
@@ -216,11 +216,6 @@ class CompressedEmbedding:
     def projection_loss(self) -> tuple[float, float]:
         """(R_φ, R_ψ): squared residuals of all state-actions and of all next states, summed."""
         return sum(m.residual_sum for m in self._moments), self.next_residual_sum
-
-    @property
-    def predictable(self) -> bool:
-        """Not once coordinates were chosen from data that they represent."""
-        return self.rebuilds == 0
 
     @property
     def jitter(self) -> float:
@@ -245,7 +240,7 @@ class CompressedEmbedding:
 
     def _choose_anew(self, raw: list[Transitions]) -> None:
         self._rebuilt_at = self.n
-        self.rebuilds += 1
+        self.choices += 1
         self.next_residual_sum = 0.0
         self._trackers = None
         for moments in self._moments:
@@ -365,7 +360,7 @@ class CompressedEmbedding:
             "landmarks": len(self._landmarks),
             "regressions": len(self._moments),
             "full": self._landmarks.full or any(m.features.full for m in self._moments),
-            "rebuilds": self.rebuilds,
+            "rebuilds": self.choices,
             "raw transitions kept": 0 if self._raw is None else self.n,
             "residual of state-actions": R_phi,
             "residual of next states": R_psi,

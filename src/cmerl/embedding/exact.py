@@ -80,9 +80,9 @@ class ExactEmbedding:
         return None
 
     @property
-    def predictable(self) -> bool:
+    def choices(self) -> int:
         """Kernel features are fixed from the start."""
-        return True
+        return 0
 
     @property
     def jitter(self) -> float:
