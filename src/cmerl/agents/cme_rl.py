@@ -16,12 +16,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from cmerl.agents import storage
 from cmerl.agents.base import Agent, check_reward, check_step
-from cmerl.agents.memory import BACKENDS, Memory, Recipe
+from cmerl.agents.memory import BACKENDS, WIDTH, Memory, Recipe, automatic_kernel
 from cmerl.agents.spaces import ActionSet, StateSpace
 from cmerl.confidence import MODES, ConfidenceSet, FailureBudget, Greedy, Mode, Paper, Problem, Tight, as_mode
 from cmerl.embedding import ConditionalMeanEmbedding
 from cmerl.errors import CmerlError, InputError, RewardRangeError
-from cmerl.kernels import RBF, Delta, Kernel, Matern, StateAction, as_kernel, from_spec
+from cmerl.kernels import Delta, Kernel, Matern, StateAction, as_kernel, from_spec
 from cmerl.planning import Plan, Task, make_plan
 from cmerl.transitions import Points, Transitions
 
@@ -65,8 +65,9 @@ class CMERL(Agent):
         env: a Gymnasium environment with finitely many actions.
         horizon: steps per episode; defaults to the environment's own.
         seed: root of all randomness.
-        kernel: k_φ on state-actions, or "auto": delta kernels on Discrete observations, else an RBF of width 0.1
-            on observations scaled to [0, 1], with actions that share more the less one step moves the state.
+        kernel: k_φ on state-actions, or "auto": delta kernels on Discrete observations, else RBF kernels on
+            observations scaled to [0, 1]: one that all actions share, the more the less a step moves the state, and a
+            narrower one for what each action does differently.
         value_kernel: k_ψ on states, or "auto": the state part of ``kernel`` on Discrete observations, else a
             Matérn-3/2 kernel of width 0.1.
         lam: the ridge λ, or "auto": 0.1 in practical mode (λ pseudo-visits to heaven), 1 in provable modes.
@@ -188,7 +189,6 @@ class CMERL(Agent):
             actions=self.actions.rows,
             backend=backend,
             track_std=self.mode.uses_sigma,
-            adapt_actions=isinstance(kernel, str) and not self.states.integer and not self.mode.provable,
             hand_over=not self.mode.provable,
             seed=self.seed,
         )
@@ -320,7 +320,7 @@ class CMERL(Agent):
         if MODES.get(self.mode.name) is not type(self.mode):
             raise InputError(f"a bonus mode of your own, {type(self.mode).__name__}, cannot be saved")
         options = {
-            "kernel": "auto" if self._memory.recipe.adapt_actions else self.kernel.spec(),
+            "kernel": "auto" if self._memory.recipe.kernel is None else self.kernel.spec(),
             "backend": self._memory.recipe.backend,
             "value_kernel": self.value_kernel.spec(),
             "lam": self.lam,
@@ -386,20 +386,23 @@ class CMERL(Agent):
             raise InputError(f"states must have shape (S, *{self.states.shape}), but has {array.shape}")
         return self.states.encode_many(array)
 
-    def _choose_kernel(self, kernel: Any) -> Kernel:
+    def _choose_kernel(self, kernel: Any) -> Kernel | None:
+        """The kernel, or None to let the memory choose it from the data."""
         if not isinstance(kernel, str):
             return as_kernel(kernel)
         if kernel != "auto":
             raise InputError(f"kernel must be a kernel or 'auto', not {kernel!r}")
-        state_kernel: Kernel = Delta() if self.states.integer else RBF(0.1)
-        return StateAction(state_kernel, Delta(), self.actions.rows.shape[1])
+        if self.states.integer:
+            return StateAction(Delta(), Delta(), self.actions.rows.shape[1])
+        # A proof is about one kernel, fixed before the data.
+        return automatic_kernel(0.5, self.actions.rows.shape[1]) if self.mode.provable else None
 
-    def _choose_value_kernel(self, value_kernel: Any, kernel: Kernel) -> Kernel:
+    def _choose_value_kernel(self, value_kernel: Any, kernel: Kernel | None) -> Kernel:
         if not isinstance(value_kernel, str):
             return as_kernel(value_kernel)
         if self.states.integer:
             return kernel.state_kernel if isinstance(kernel, StateAction) else Delta()
-        return Matern(1.5, 0.1)  # value functions have kinks, which a smoother kernel would ring around
+        return Matern(1.5, WIDTH)  # value functions have kinks, which a smoother kernel would ring around
 
     def _problem(self) -> Problem:
         lo, hi = self.reward_range

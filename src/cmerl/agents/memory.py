@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from cmerl.embedding import Embedding, ExactEmbedding, compressed, fourier, nystrom
 from cmerl.errors import InputError
-from cmerl.kernels import Constant, Delta, Kernel, StateAction
+from cmerl.kernels import RBF, Constant, Delta, Kernel, StateAction
 from cmerl.transitions import Transitions, concatenate, take
 
 FloatArray = NDArray[np.float64]
@@ -21,6 +21,7 @@ log = logging.getLogger("cmerl")
 
 BACKENDS = ("auto", "exact", "compressed", "nystrom", "fourier")
 EXACT_LIMIT = 1000  # distinct state-actions up to which an exact episode is a matter of milliseconds
+WIDTH = 0.1  # of the automatic kernel, on observations scaled to [0, 1]
 KEEP = 20_000  # transitions logged: what dictionaries are chosen from, and what save() writes
 
 
@@ -29,24 +30,22 @@ class Recipe:
     """How to make an embedding.
 
     Attributes:
-        kernel: k_φ on state-actions; with ``adapt_actions`` the action part is chosen from the data.
+        kernel: k_φ on state-actions, or None for ``automatic_kernel`` with ρ from the data.
         value_kernel: k_ψ on states.
         lam: the ridge λ.
         actions: the finite action set (A, d_a).
         backend: one of ``BACKENDS``.
         track_std: whether plans use σ.
-        adapt_actions: let actions share what they learn, as far as steps are small compared to the state kernel.
         hand_over: whether "auto" may go from exact to compressed.
         seed: for random sketches.
     """
 
-    kernel: Kernel
+    kernel: Kernel | None
     value_kernel: Kernel
     lam: float
     actions: FloatArray
     backend: str
     track_std: bool
-    adapt_actions: bool
     hand_over: bool
     seed: int
 
@@ -71,7 +70,7 @@ class Memory:
         if recipe.backend not in BACKENDS:
             raise InputError(f"backend {recipe.backend!r} is unknown: use one of {', '.join(BACKENDS)}")
         self.recipe = recipe
-        self.kernel = recipe.kernel
+        self.kernel = recipe.kernel or automatic_kernel(0.5, recipe.actions.shape[1])
         self._count = count
         self._backend = "exact" if recipe.backend == "auto" else recipe.backend
         self.batches: list[tuple[IntArray, Transitions]] | None = []  # None once it was too long to keep
@@ -115,12 +114,13 @@ class Memory:
         self._learn(np.concatenate([steps for steps, _ in batches]), concatenate([batch for _, batch in batches]))
 
     def _adapt_kernel(self) -> bool:
-        """At doubling times, let actions share as much as one step leaves the state kernel unchanged."""
-        if not self.recipe.adapt_actions or self.n < 2 * self._adapted_at or self.batches is None:
+        """At doubling times, let actions share as much as the data say."""
+        if self.recipe.kernel is not None or self.n < 2 * self._adapted_at or self.batches is None:
             return False
         self._adapted_at = self.n
-        assert isinstance(self.recipe.kernel, StateAction)
-        kernel = with_shared_actions(self.recipe.kernel, concatenate([batch for _, batch in self.batches]))
+        action_dims = self.recipe.actions.shape[1]
+        rho = shared_fraction(concatenate([batch for _, batch in self.batches]), action_dims)
+        kernel = automatic_kernel(rho, action_dims)
         if kernel == self.kernel:
             return False
         self.kernel = kernel
@@ -142,14 +142,24 @@ class Memory:
         return True
 
 
-def with_shared_actions(kernel: StateAction, data: Transitions) -> StateAction:
-    """The kernel with actions correlated by ρ, the mean of k_s(s, s') over the data, rounded and kept in [0.5, 0.9].
+def automatic_kernel(rho: float, action_dims: int) -> Kernel:
+    """The kernel on continuous states: what actions share is smooth, what they do differently is local.
 
-    A step that hardly moves the state leaves all actions nearly alike; ρ is rounded so that small changes do not
-    call for a new embedding.
+    A fraction ρ of the kernel does not look at the action. The rest is each action's own, at half the width: were it
+    as wide as what they share, an action found bad on one side of a goal would be taken for bad on the other too.
     """
-    states, _ = kernel.split(data.Z)
+    shared = StateAction(RBF(WIDTH), Constant(rho), action_dims)
+    own = StateAction(RBF(WIDTH / 2), (1.0 - rho) * Delta(), action_dims)
+    return shared + own
+
+
+def shared_fraction(data: Transitions, action_dims: int) -> float:
+    """ρ: how alike the states before and after a step are, on average, rounded and kept in [0.5, 0.9].
+
+    A step that hardly moves the state leaves all actions nearly alike. Rounding keeps small changes from calling for
+    a new embedding.
+    """
+    states, _ = StateAction(RBF(WIDTH), Delta(), action_dims).split(data.Z)
     rows = np.linspace(0, len(data) - 1, min(len(data), 300)).astype(np.intp)
-    similarity = np.mean(np.diagonal(kernel.state_kernel(take(states, rows), take(data.next_states, rows))))
-    rho = float(np.clip(np.round(similarity, 1), 0.5, 0.9))
-    return StateAction(kernel.state_kernel, Constant(rho) + (1.0 - rho) * Delta(), kernel.action_dims)
+    similarity = np.mean(np.diagonal(RBF(WIDTH)(take(states, rows), take(data.next_states, rows))))
+    return float(np.clip(np.round(similarity, 1), 0.5, 0.9))
