@@ -1,4 +1,4 @@
-"""Cost against the amount of data for every backend, the error of sketches, and other libraries on the same posterior.
+"""Cost against the amount of data for every backend, errors of sketches, and other libraries on the same posterior.
 
     python benchmarks/bench_scale.py                 cost per episode against n, errors, a figure if --figure FILE
     python benchmarks/bench_scale.py --soak 1000000  a million transitions: time, memory, drift
@@ -121,9 +121,7 @@ def soak(total: int) -> None:
     rng, embedding = np.random.default_rng(2), compressed(KERNEL, VALUE_KERNEL, LAM, ACTIONS)
     marks = [n for n in (10_000, 20_000, 50_000, 100_000, 200_000, 500_000, 1_000_000) if n <= total]
     first = memory = 0.0
-    print(
-        f"{'n':>9s} {'ms/episode':>11s} {'ratio':>6s} {'MB':>8s} {'MB ratio':>9s} {'coordinates':>12s} {'landmarks':>10s}"
-    )
+    print("        n  ms/episode  ratio       MB  MB ratio  coordinates  landmarks")
     for n in marks:
         while embedding.n < n:
             embedding.update(walk(H, rng))

@@ -266,6 +266,6 @@ def test_bad_input_is_refused():
 
 def test_a_state_action_outside_the_domain_is_refused():
     w = feature_world(0, KERNELS[1])
-    w.embedding.update(Transitions.of(w.Z[:1] + [[10.0, 10.0, 0.0]], w.states[:1]))
+    w.embedding.update(Transitions.of(w.Z[:1] + np.array([10.0, 10.0, 0.0]), w.states[:1]))
     with pytest.raises(InputError):
         confidence_set(w)

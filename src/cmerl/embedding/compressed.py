@@ -10,134 +10,25 @@ dictionaries only grow up to their cap, and memory is flat.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cmerl.embedding.dictionary import Dictionary
-from cmerl.embedding.features import Features, FourierFeatures, FrozenFeatures, Tracker
-from cmerl.embedding.grids import Layout, by_action
+from cmerl.embedding.features import Features, FourierFeatures, Tracker
+from cmerl.embedding.grids import Layout
 from cmerl.embedding.landmarks import InterpolatedLandmarks, Landmarks, StateTable
+from cmerl.embedding.moments import CompressedGrid, CompressedView, Moments
 from cmerl.embedding.regression import check_ridge
+from cmerl.embedding.routing import Router
 from cmerl.errors import InputError
-from cmerl.kernels import Kernel, StateAction
-from cmerl.linalg import Cholesky, GrowingMatrix, pivots
-from cmerl.transitions import Points, PointSet, Transitions, concatenate, take
+from cmerl.kernels import Kernel
+from cmerl.transitions import Points, Transitions, concatenate, take
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.intp]
-
-
-class Moments:
-    """One regression in the coordinates of its features: all that is remembered of its data."""
-
-    def __init__(self, features: Features, landmarks: Landmarks, lam: float) -> None:
-        self.features, self._landmarks, self.lam = features, landmarks, lam
-        self.clear()
-
-    def clear(self) -> None:
-        """Forget the data, but not the features."""
-        self.n = 0
-        self.residual_sum = 0.0  # R_φ = Σ ρ²(z_i)
-        self.sum_r = 0.0
-        self.factor = Cholesky()  # of M̃
-        self._gram = GrowingMatrix()  # M̃ − λI (m, m)
-        self._cross = GrowingMatrix()  # C̃ over transitions that went on (m_next, m)
-        self._linear = GrowingMatrix(3, 0)  # Σ φ̃·(reward, 1, terminated) (3, m)
-
-    def add(self, X: Points, codes: Any, columns: IntArray, rewards: FloatArray, *, choose: bool) -> None:
-        """Add transitions: inputs X (k, d), the column of each next state's code or -1 if terminated, rewards."""
-        phi, residual = self.features.choose(X) if choose else self.features.absorb(X)
-        m, old, alive = len(phi), self.factor.n, columns >= 0
-        if not choose:  # after a choice, bounds do not use the order of arrival any more
-            # 1 + w_i = det(M̃_i)/det(M̃_{i-1}): all at once from the Schur complement I + φ̃ᵀM̃⁻¹φ̃.
-            half = self.factor.half_solve(phi[:old])
-            inner = half.T @ half + phi[old:].T @ phi[old:] / self.lam
-            self.sum_r += float(np.sum(1.0 - 1.0 / pivots(inner + np.eye(len(inner)))))
-        self.residual_sum += float(np.sum(residual))
-        self.n += len(rewards)
-        self._landmarks.accumulate(self._cross, codes, columns[alive], phi[:, alive])
-        self._gram.resize(m, m)[...] += phi @ phi.T
-        self._linear.resize(3, m)[...] += np.stack([rewards, np.ones(len(rewards)), ~alive]) @ phi.T
-        self.factor = Cholesky.of(self._gram.view, self.lam)
-
-    @property
-    def log_det(self) -> float:
-        """The logarithm of det(M̃/λ)."""
-        return self.factor.log_det - self.factor.n * math.log(self.lam)
-
-    @property
-    def information_gain(self) -> float:
-        """An upper bound on G of all the data, and G itself where nothing was left over."""
-        return 0.5 * (self.log_det + self.residual_sum / self.lam)
-
-    def solve(self, x: FloatArray, reward: float, offset: float, terminal: float) -> FloatArray:
-        """M̃⁻¹Σφ̃_i y_i (m,) for y_i = reward·r_i + offset + (terminal if terminated, else code_iᵀx)."""
-        target = np.array([reward, offset, terminal]) @ self._linear.view
-        cross = self._cross.view
-        if len(cross):
-            target += x[: len(cross)] @ cross  # landmarks newer than this regression's data have no weight yet
-        return self.factor.solve(target)
-
-    def landmark_weights(self, C: FloatArray) -> FloatArray:
-        """Weights on V(landmarks) (q, m_next) of queries with coordinates C (m, q)."""
-        weights = np.zeros((len(self._landmarks), C.shape[1]))
-        cross = self._cross.view
-        if len(cross):
-            weights[: len(cross)] = cross @ self.factor.solve(C)
-        return self._landmarks.to_values(weights)
-
-
-@dataclass(frozen=True)
-class CompressedGrid:
-    """Coordinates of q states × A actions: one matrix (m, q) an action if split, else one (m, q·A)."""
-
-    layout: Layout
-    lam: float
-    n: int
-    coordinates: Sequence[FloatArray]
-    residuals: Sequence[FloatArray]
-    factors: Sequence[Cholesky]  # of M̃
-
-    def expectation(self, coef: Sequence[FloatArray]) -> FloatArray:
-        """α(z)ᵀy (q, A)."""
-        return by_action([c @ C for c, C in zip(coef, self.coordinates, strict=True)], self.layout)
-
-    def std(self) -> FloatArray:
-        """σ(z) (q, A): with the residual, or uncertainty would collapse away from the dictionary."""
-        residual = by_action(list(self.residuals), self.layout)
-        return np.sqrt(residual + self.lam * self._leverage())
-
-    def weight_norm1(self) -> FloatArray:
-        """A bound √n‖α(z)‖₂ on ‖α(z)‖₁ (q, A): single weights are not kept."""
-        return np.sqrt(self.n * self._leverage())
-
-    def _leverage(self) -> FloatArray:
-        """‖φ̃(z)‖² in M̃⁻¹ (q, A)."""
-        pairs = zip(self.coordinates, self.factors, strict=True)
-        return by_action([factor.quadratic(C) for C, factor in pairs], self.layout)
-
-
-@dataclass(frozen=True)
-class CompressedView:
-    """A compressed embedding at one moment: features only append or are replaced, so references stay valid."""
-
-    layout: Layout
-    lam: float
-    n: int
-    features: Sequence[FrozenFeatures]
-    factors: Sequence[Cholesky]
-
-    def grid(self, states: Points) -> CompressedGrid:
-        """The embedding of that moment at states × actions."""
-        queries = states if self.layout.split else self.layout.state_actions(states)
-        pairs = [features.coordinates(queries) for features in self.features]
-        coordinates, residuals = [C for C, _ in pairs], [residual for _, residual in pairs]
-        return CompressedGrid(self.layout, self.lam, self.n, coordinates, residuals, self.factors)
 
 
 class CompressedEmbedding:
@@ -175,24 +66,20 @@ class CompressedEmbedding:
         self.keep = keep
         self._make_features, self._rebuild = features, rebuild
         self._landmarks = landmarks
-        self._groups = PointSet()
+        self._router = Router(self.layout)
         self._moments: list[Moments] = []
-        if self.layout.split and len(self.layout.actions):
-            self._groups.add(self.layout.actions)
         self._trackers: list[Tracker] | None = None
-        self._ensure_groups()
+        self._ensure_moments()
         self._raw: list[Transitions] | None = [] if rebuild else None
         self._rebuilt_at = 0
         self.choices = 0  # how often coordinates were chosen anew
         self.n = 0
         self.next_residual_sum = 0.0  # R_ψ
 
-    def _ensure_groups(self) -> None:
-        wanted = len(self._groups) if self.layout.split else 1
-        kernel = self.kernel
-        while len(self._moments) < wanted:
-            part = kernel.state_kernel if isinstance(kernel, StateAction) and self.layout.split else kernel
-            self._moments.append(Moments(self._make_features(part), self._landmarks, self.lam))
+    def _ensure_moments(self) -> None:
+        while len(self._moments) < self._router.count:
+            features = self._make_features(self._router.kernel)
+            self._moments.append(Moments(features, self._landmarks, self.lam))
             self._trackers = None
 
     @property
@@ -253,18 +140,11 @@ class CompressedEmbedding:
         columns[alive] = np.arange(len(alive))
         codes, residual = self._landmarks.encode(take(batch.next_states, alive), choose=choose)
         self.next_residual_sum += residual
-        groups, X = self._route(batch.Z)
+        groups, X = self._router.assign(batch.Z)
+        self._ensure_moments()
         for g in np.unique(groups):
             rows = np.flatnonzero(groups == g)
             self._moments[g].add(take(X, rows), codes, columns[rows], batch.rewards[rows], choose=choose)
-
-    def _route(self, Z: Points) -> tuple[IntArray, Points]:
-        if not (self.layout.split and isinstance(self.kernel, StateAction)):
-            return np.zeros(len(Z), dtype=np.intp), Z
-        states, actions = self.kernel.split(Z)
-        groups = self._groups.add(actions)
-        self._ensure_groups()
-        return groups, states
 
     def _refresh(self) -> None:
         """Extend the coordinates of landmarks × actions."""
@@ -337,18 +217,8 @@ class CompressedEmbedding:
         raise InputError("a compressed embedding does not keep counts: use backend='exact'")
 
     def _parts(self, Zq: Points) -> list[tuple[int, IntArray, Points]]:
-        """Queries grouped by the regression that answers them; those without data are left out."""
-        if not (self.layout.split and isinstance(self.kernel, StateAction)):
-            found = np.zeros(len(Zq), dtype=np.intp)
-            X: Points = Zq
-        else:
-            X, actions = self.kernel.split(Zq)
-            found = self._groups.find(actions)
-        return [
-            (int(g), np.flatnonzero(found == g), take(X, np.flatnonzero(found == g)))
-            for g in np.unique(found)
-            if g >= 0 and self._moments[g].n
-        ]
+        """Queries by the regression that answers them; those without data are left out."""
+        return [part for part in self._router.parts(Zq) if self._moments[part[0]].n]
 
     def diagnostics(self) -> dict[str, Any]:
         """Sizes, residuals, information gain and numerical health."""

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from cmerl.embedding.grids import ExactGrid, ExactView, Layout, SupportGrid
 from cmerl.embedding.regression import HalfSolved, IntArray, RidgeRegression, check_ridge
+from cmerl.embedding.routing import Router
 from cmerl.errors import InputError
-from cmerl.kernels import Kernel, StateAction
+from cmerl.kernels import Kernel
 from cmerl.linalg import GrowingVector
 from cmerl.transitions import Points, PointSet, Transitions, join_points, take
 
@@ -36,10 +37,8 @@ class ExactEmbedding:
         self._clear()
 
     def _clear(self) -> None:
-        self._groups = PointSet()  # split layouts: the actions, one regression each
+        self._router = Router(self.layout)
         self._regressions: list[RidgeRegression] = []
-        if self.layout.split and len(self.layout.actions):
-            self._groups.add(self.layout.actions)
         self._ensure_regressions()
         self._next = PointSet()
         self._ends = PointSet()  # terminal next states: nothing is planned from them
@@ -53,11 +52,8 @@ class ExactEmbedding:
         self._log_reward = GrowingVector(np.float64)
 
     def _ensure_regressions(self) -> None:
-        kernel = self.kernel
-        wanted = len(self._groups) if self.layout.split else 1
-        while len(self._regressions) < wanted:
-            part = kernel.state_kernel if isinstance(kernel, StateAction) and self.layout.split else kernel
-            self._regressions.append(RidgeRegression(part, self.lam))
+        while len(self._regressions) < self._router.count:
+            self._regressions.append(RidgeRegression(self._router.kernel, self.lam))
 
     @property
     def n(self) -> int:
@@ -117,7 +113,8 @@ class ExactEmbedding:
         alive, ended = np.flatnonzero(~batch.terminated), np.flatnonzero(batch.terminated)
         next_ids[alive] = self._next.add(take(batch.next_states, alive))
         next_ids[ended] = -1 - self._ends.add(take(batch.next_states, ended))
-        groups, X = self._route(batch.Z)
+        groups, X = self._router.assign(batch.Z)
+        self._ensure_regressions()
         points = np.empty(len(batch), dtype=np.intp)
         for g in np.unique(groups):
             rows = np.flatnonzero(groups == g)
@@ -135,26 +132,15 @@ class ExactEmbedding:
         if self._support_grid is not None and len(self._next):
             self._support_grid.refresh(self.support)
 
-    def _route(self, Z: Points) -> tuple[IntArray, Points]:
-        """Which regression each row belongs to (n,), and the points that this regression sees."""
-        if not (self.layout.split and isinstance(self.kernel, StateAction)):
-            return np.zeros(len(Z), dtype=np.intp), Z
-        states, actions = self.kernel.split(Z)
-        if len(self.layout.actions) and np.any(self._groups.find(actions) < 0):
-            raise InputError("a transition has an action that is not among this embedding's actions")
-        groups = self._groups.add(actions)
-        self._ensure_regressions()
-        return groups, states
-
     def _replay(self) -> None:
         """Rebuild from the log, after a batch failed half-way: the log is written last, so it is as before."""
         groups, points = self._log_group.view, self._log_point.view
         nexts, rewards = self._log_next.view, self._log_reward.view
-        old, actions = self._regressions, self._groups.points
+        old, actions = self._regressions, self._router.actions.points
         alive, ends = self._next.points, self._ends.points
         self._clear()
         if self.layout.split and groups.size:
-            self._groups.add(actions[: groups.max() + 1])
+            self._router.actions.add(actions[: groups.max() + 1])
             self._ensure_regressions()
         if nexts.size and nexts.max() >= 0:
             self._next.add(alive[: nexts.max() + 1])
@@ -244,18 +230,8 @@ class ExactEmbedding:
         return out
 
     def _parts(self, Zq: Points) -> list[tuple[int, IntArray, Points]]:
-        """Queries grouped by the regression that answers them; those without data are left out."""
-        if not (self.layout.split and isinstance(self.kernel, StateAction)):
-            found = np.zeros(len(Zq), dtype=np.intp)
-            X: Points = Zq
-        else:
-            X, actions = self.kernel.split(Zq)
-            found = self._groups.find(actions)
-        return [
-            (int(g), np.flatnonzero(found == g), take(X, np.flatnonzero(found == g)))
-            for g in np.unique(found)
-            if g >= 0 and self._regressions[g].factor.n
-        ]
+        """Queries by the regression that answers them; those without data are left out."""
+        return [part for part in self._router.parts(Zq) if self._regressions[part[0]].factor.n]
 
     def _Kqz(self, g: int, X: Points) -> FloatArray:
         return self._regressions[g].kernel(X, self._regressions[g].points.points)

@@ -1,0 +1,128 @@
+"""Regret of the compressed backend: against the exact one on the same seeds, and on PBall2D over 300 episodes.
+
+python benchmarks/compressed_regret.py pairs     RiverSwim-6, GridWorld-5x5 and PBall2D, 60 episodes, ratio of means
+python benchmarks/compressed_regret.py pball     PBall2D, 300 episodes, also with the reward elsewhere
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+from typing import Any
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("MKL_NUM_THREADS", "1")
+
+import gymnasium
+import numpy as np
+from joblib import Parallel, delayed
+
+from cmerl import oracles
+from cmerl.agents import CMERL
+from cmerl.experiments.statistics import bootstrap_interval
+from cmerl.kernels import RBF, Delta, StateAction
+
+WORLDS: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
+    "RiverSwim-6": ("cmerl/RiverSwim-v0", {}, {}),
+    "GridWorld-5x5, RBF": (
+        "cmerl/GridWorld-v0",
+        {"coordinates": True},
+        {"kernel": StateAction(RBF(0.2), Delta())},
+    ),
+    "PBall2D": ("cmerl/PBall2D-v0", {}, {}),
+}
+
+
+class TimedCMERL(CMERL):
+    """CME-RL that adds up the time spent on updates and plans, without acting and stepping."""
+
+    planning_seconds = 0.0
+
+    def _make_plan(self, *arguments: Any) -> Any:
+        start = time.perf_counter()
+        plan = super()._make_plan(*arguments)
+        self.planning_seconds += time.perf_counter() - start
+        return plan
+
+    def _flush(self) -> None:
+        start = time.perf_counter()
+        super()._flush()
+        self.planning_seconds += time.perf_counter() - start
+
+
+def learn(name: str, world: dict[str, Any], options: dict[str, Any], seed: int, episodes: int) -> TimedCMERL:
+    return TimedCMERL(gymnasium.make(name, **world), seed=seed, **options).learn(episodes)
+
+
+def regrets(agent: CMERL) -> np.ndarray:
+    return np.array([record.regret for record in agent.history])
+
+
+def difference_of_q(exact: CMERL) -> float:
+    """Largest difference of Q, in per cent of H, when a compressed agent learns the exact one's data."""
+    twin = type(exact)(exact.env, seed=exact.seed, backend="compressed", kernel=exact.kernel)
+    for steps, batch in exact._memory.batches or []:
+        twin._memory.update(steps, batch)
+    Z = np.unique(np.concatenate([batch.Z for _, batch in exact._memory.batches or []]), axis=0)
+    states = Z[:: max(len(Z) // 500, 1), :-1]
+    gaps = [np.abs(exact._plan().q(states, h) - twin._plan().q(states, h)).max() for h in (0, exact.horizon // 2)]
+    return 100 * max(gaps) / exact.horizon
+
+
+def pair(name: str, world: dict[str, Any], options: dict[str, Any], seed: int, episodes: int) -> tuple[float, ...]:
+    compressed = learn(name, world, {**options, "backend": "compressed"}, seed, episodes)
+    exact = learn(name, world, {**options, "backend": "exact"}, seed, episodes)
+    return regrets(compressed).sum(), regrets(exact).sum(), difference_of_q(exact)
+
+
+def pball_run(centre: tuple[float, float], seed: int, episodes: int) -> tuple[float, ...]:
+    agent = learn("cmerl/PBall2D-v0", {"centre": centre}, {"backend": "compressed"}, seed, episodes)
+    lost, optimum = regrets(agent), oracles.solve(agent.env, agent.horizon).value((0.0, 0.0))
+    return lost.sum(), lost[-episodes // 10 :].mean(), 1e3 * agent.planning_seconds / episodes, optimum
+
+
+def pairs(seeds: list[int], episodes: int) -> None:
+    print(
+        f"{'world':20s} {'compressed':>11s} {'exact':>8s} {'ratio':>6s} {'95 % interval':>16s} {'Q differs by':>13s}"
+    )
+    for label, (name, world, options) in WORLDS.items():
+        rows = Parallel(n_jobs=2)(delayed(pair)(name, world, options, s, episodes) for s in seeds)
+        a, b, gap = np.array(rows).T
+        rng = np.random.default_rng(0)
+        draws = rng.integers(len(a), size=(5000, len(a)))
+        low, high = np.quantile(a[draws].mean(axis=1) / b[draws].mean(axis=1), [0.025, 0.975])
+        print(
+            f"{label:20s} {a.mean():11.1f} {b.mean():8.1f} {a.mean() / b.mean():6.2f} {low:8.2f} – {high:.2f} "
+            f"{gap.max():9.2f} % H",
+            flush=True,
+        )
+
+
+def pball(seeds: list[int], episodes: int) -> None:
+    print("centre            V*   regret     95 % interval   worst  stuck   ms an episode (update + plan)")
+    for centre in ((0.75, 0.0), (0.0, -0.6), (-0.5, 0.5)):
+        rows = Parallel(n_jobs=2)(delayed(pball_run)(centre, seed, episodes) for seed in seeds)
+        lost, last, ms, optimum = np.array(rows).T
+        low, high = bootstrap_interval(lost, seed=0)
+        stuck = int(np.sum(last > 0.2 * optimum))
+        print(
+            f"{centre!s:13s} {optimum[0]:6.2f} {lost.mean():8.1f} {low:10.0f} – {high:5.0f} {lost.max():7.0f} "
+            f"{stuck:3d}/{len(seeds)} {ms.mean():12.1f}",
+            flush=True,
+        )
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=["pairs", "pball"])
+    parser.add_argument("--seeds", type=int, default=8)
+    parser.add_argument("--first-seed", type=int, default=1000)
+    parser.add_argument("--episodes", type=int)
+    options = parser.parse_args()
+    chosen = list(range(options.first_seed, options.first_seed + options.seeds))
+    if options.what == "pairs":
+        pairs(chosen, options.episodes or 60)
+    else:
+        pball(chosen, options.episodes or 300)
