@@ -7,7 +7,6 @@ import dataclasses
 import logging
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import gymnasium
@@ -17,10 +16,12 @@ from numpy.typing import ArrayLike, NDArray
 from cmerl.agents import storage
 from cmerl.agents.base import Agent, check_reward, check_step
 from cmerl.agents.memory import BACKENDS, WIDTH, Memory, Recipe, automatic_kernel
+from cmerl.agents.policies import PlanPolicy
+from cmerl.agents.rewards import RewardRange
 from cmerl.agents.spaces import ActionSet, StateSpace
 from cmerl.confidence import MODES, ConfidenceSet, FailureBudget, Greedy, Mode, Paper, Problem, Tight, as_mode
 from cmerl.embedding import ConditionalMeanEmbedding
-from cmerl.errors import CmerlError, InputError, RewardRangeError
+from cmerl.errors import CmerlError, InputError
 from cmerl.kernels import Delta, Kernel, Matern, StateAction, as_kernel, from_spec
 from cmerl.planning import Plan, Task, make_plan
 from cmerl.transitions import Points, Transitions
@@ -32,25 +33,6 @@ RewardFunction = Callable[[Any, Any], float]
 log = logging.getLogger("cmerl")
 
 REPLAN_SURPRISE = 1.0  # nats of information gained since the last plan, after which a new one is worth its time
-
-
-@dataclass(frozen=True)
-class PlanPolicy:
-    """A plan that speaks the environment's language."""
-
-    plan: Plan
-    states: StateSpace
-    actions: ActionSet
-
-    def __call__(self, obs: Any, step: int) -> Any:
-        """The planned action for an observation at ``step``."""
-        check_step(step, self.plan.task.problem.horizon)
-        return self.actions.values[self.plan.act(self.states.encode(obs), step)[0]]
-
-    def table(self, observations: NDArray[Any]) -> NDArray[np.intp]:
-        """The planned action at every step and observation (H, S), where actions are numbers."""
-        values = np.array([int(a) for a in self.actions.values], dtype=np.intp)
-        return values[self.plan.table(self.states.encode_many(observations))]
 
 
 class CMERL(Agent):
@@ -161,11 +143,8 @@ class CMERL(Agent):
             raise InputError(f"reward must be 'learned' or a callable (observation, action), not {reward!r}")
         self.reward = reward
         self.delta = FailureBudget(check_constant("delta", delta), learned_reward=reward == "learned").delta
-        self._declared_range = reward_range != "auto"
-        self._range = (0.0, 1.0) if reward_range == "auto" else check_range(reward_range)
-        self._widened = False
         # A proof must allow for early ends from the start; otherwise they count once one was seen.
-        self._terminations = self.mode.provable and self._model is None
+        self._rewards = RewardRange(reward_range, may_end=self.mode.provable and self._model is None)
         if max_return is not None:
             max_return = check_reward(max_return)
         self.max_return = max_return
@@ -198,9 +177,9 @@ class CMERL(Agent):
         self._surprise = 0.0
         self._replans = 0
         self._rewards_at: dict[bytes, FloatArray] = {}
-        if self.reward != "learned" and not self._declared_range and all_states is not None:
+        if self.reward != "learned" and not self._rewards.declared and all_states is not None:
             known = self._known_reward(all_states)
-            self._range = (min(0.0, float(known.min())), max(1.0, float(known.max())))
+            self._rewards.include(float(known.min()), float(known.max()))
         if self.mode.provable:
             self.mode.check(self._problem())
         if self.mode.needs_norms and self._all_states is None:
@@ -231,8 +210,7 @@ class CMERL(Agent):
     @property
     def reward_range(self) -> tuple[float, float]:
         """The smallest and largest reward per step; 0 is included once an episode has terminated."""
-        lo, hi = self._range
-        return (min(lo, 0.0), max(hi, 0.0)) if self._terminations else (lo, hi)
+        return self._rewards.bounds
 
     def policy(self, explore: bool = True) -> PlanPolicy:
         """The plan that the next episode would play; call it with an observation and a step."""
@@ -261,7 +239,7 @@ class CMERL(Agent):
         """C_t for the next episode, on finite state spaces, in the modes that have one radius."""
         if self._all_states is None:
             raise InputError("a confidence set needs a finite state space: pass states=… with all observations")
-        if len(self._memory.embeddings) > 1 or self._terminations:
+        if len(self._memory.embeddings) > 1 or self._rewards.may_end:
             raise InputError("a confidence set needs one transition law for all steps and no early ends")
         if not isinstance(self.mode, Paper | Tight):
             raise InputError(f"bonus {self.mode.name!r} has no single radius: use 'paper' or 'tight'")
@@ -290,7 +268,7 @@ class CMERL(Agent):
         """What can be said for this run, in words."""
         if not self.mode.provable:
             return "none"
-        if self._widened:
+        if self._rewards.widened:
             return "none: rewards left the range assumed at first; declare reward_range"
         if self.mode.needs_norms and self._all_states is None:
             return "none: norms of V are taken on the data alone"
@@ -302,19 +280,7 @@ class CMERL(Agent):
     # --- on disk ---
 
     def _state(self) -> tuple[storage.Tensors, dict[str, Any]]:
-        d, ds = len(self.states.low) + self.actions.rows.shape[1], len(self.states.low)
-        if self._memory.batches is None:
-            raise InputError("this agent has dropped its raw data, so it cannot be saved any more")
-        batches = [batch for _, batch in self._memory.batches]
-        tensors: storage.Tensors = {
-            "Z": np.concatenate([np.empty((0, d)), *(b.Z for b in batches)]),
-            "next_states": np.concatenate([np.empty((0, ds)), *(b.next_states for b in batches)]),
-            "rewards": np.concatenate([np.empty(0), *(b.rewards for b in batches)]),
-            "terminated": np.concatenate([np.empty(0, dtype=bool), *(b.terminated for b in batches)]),
-            "steps": np.concatenate([np.empty(0, dtype=np.int64), *(steps for steps, _ in self._memory.batches)]),
-            "batch_sizes": np.array([len(b) for b in batches], dtype=np.int64),
-            "actions": self.actions.rows,
-        }
+        tensors = {**self._memory.tensors(len(self.states.low)), "actions": self.actions.rows}
         if self._all_states is not None:
             tensors["all_states"] = self._all_states
         if MODES.get(self.mode.name) is not type(self.mode):
@@ -327,10 +293,7 @@ class CMERL(Agent):
             "mode": {"name": self.mode.name, **dataclasses.asdict(self.mode)},
             "reward": self.reward if self.reward == "learned" else None,
             "delta": self.delta,
-            "declared_range": self._declared_range,
-            "range": self._range,
-            "widened": self._widened,
-            "terminations": self._terminations,
+            "rewards": self._rewards.spec(),
             "max_return": self.max_return,
             "constants": self._constants,
             "replan": self.replan,
@@ -361,22 +324,14 @@ class CMERL(Agent):
             reward=reward,
             backend=options["backend"],
             delta=options["delta"],
-            reward_range=tuple(options["range"]),
+            reward_range="auto",
             max_return=options["max_return"],
             constants={name: "auto" if value is None else value for name, value in options["constants"].items()},
             replan=options["replan"],
             time_homogeneous=options["time_homogeneous"],
         )
-        self._declared_range = options["declared_range"]
-        self._widened, self._terminations = options["widened"], options["terminations"]
-        # Replaying the updates as they came gives the same factors bit for bit.
-        start = 0
-        for size in tensors["batch_sizes"]:
-            rows = slice(start, start + int(size))
-            names = ("Z", "next_states", "rewards", "terminated")
-            batch = Transitions.of(*(tensors[name][rows] for name in names))
-            self._memory.update(tensors["steps"][rows].astype(np.intp), batch)
-            start = rows.stop
+        self._rewards = RewardRange.from_spec(options["rewards"])
+        self._memory.replay(tensors)
 
     # --- choices ---
 
@@ -423,7 +378,7 @@ class CMERL(Agent):
             tabular=tabular,
             budget=FailureBudget(self.delta, learned_reward=self.reward == "learned"),
             embeddings=len(self._memory.embeddings),
-            terminations=self._terminations,
+            terminations=self._rewards.may_end,
             **self._constants,
         )
 
@@ -473,31 +428,14 @@ class CMERL(Agent):
     # --- learning ---
 
     def _after_step(self, step: int, obs: Any, action: Any, reward: float, next_obs: Any, done: bool) -> None:
-        self._check_range(reward)
+        self._rewards.see(reward)
         state, next_state = self.states.encode(obs), self.states.encode(next_obs)
         z = np.hstack([state, np.array([np.ravel(action)], dtype=np.float64)])
         if self.replan:
             embedding = self._memory.embeddings[min(step, len(self._memory.embeddings) - 1)]
             self._surprise += math.log1p(float(embedding.std(z)[0]) ** 2 / self.lam)
-        self._terminations |= done
+        self._rewards.may_end |= done
         self._pending.append((step, z, next_state, reward, done))
-
-    def _check_range(self, reward: float) -> None:
-        lo, hi = self._range
-        if lo <= reward <= hi:
-            return
-        if self._declared_range:
-            raise RewardRangeError(
-                f"the reward {reward:g} lies outside the declared reward_range ({lo:g}, {hi:g}): "
-                "declare a wider one, or use reward_range='auto'"
-            )
-        if not self._widened:
-            log.warning(
-                "a reward of %g was seen: the automatic reward_range (0, 1) widens to what is seen; "
-                "pass reward_range=(lo, hi) if you know it",
-                reward,
-            )
-        self._range, self._widened = (min(lo, reward), max(hi, reward)), True
 
     def _replanned(self, step: int) -> PlanPolicy | None:
         if not self.replan or self._surprise <= REPLAN_SURPRISE:
@@ -526,17 +464,6 @@ class CMERL(Agent):
         steps, Z, next_states, rewards, done = zip(*pending, strict=True)
         batch = Transitions.of(np.vstack(Z), np.vstack(next_states), rewards, done)
         self._memory.update(np.array(steps, dtype=np.intp), batch)
-
-
-def check_range(reward_range: Any) -> tuple[float, float]:
-    """A declared reward range as two finite floats."""
-    try:
-        lo, hi = (float(x) for x in reward_range)
-    except (TypeError, ValueError):
-        raise InputError(f"reward_range must be (lo, hi) or 'auto', not {reward_range!r}") from None
-    if not (np.isfinite(lo) and np.isfinite(hi) and lo <= hi):
-        raise InputError(f"reward_range must be finite with lo ≤ hi, not ({lo:g}, {hi:g})")
-    return lo, hi
 
 
 def check_constant(name: str, value: Any) -> float:

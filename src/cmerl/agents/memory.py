@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -100,6 +101,29 @@ class Memory:
             self._relearn(self.batches)
         if self.n >= KEEP and self._backend == "compressed":
             self.batches = None
+
+    def tensors(self, state_dims: int) -> dict[str, NDArray[Any]]:
+        """The log as arrays, for saving; states have ``state_dims`` columns."""
+        if self.batches is None:
+            raise InputError(f"an agent that has dropped its raw data, after {KEEP} transitions, cannot be saved")
+        batches = [batch for _, batch in self.batches]
+        action_dims = self.recipe.actions.shape[1]
+        return {
+            "Z": np.concatenate([np.empty((0, state_dims + action_dims)), *(b.Z for b in batches)]),
+            "next_states": np.concatenate([np.empty((0, state_dims)), *(b.next_states for b in batches)]),
+            "rewards": np.concatenate([np.empty(0), *(b.rewards for b in batches)]),
+            "terminated": np.concatenate([np.empty(0, dtype=bool), *(b.terminated for b in batches)]),
+            "steps": np.concatenate([np.empty(0, dtype=np.int64), *(steps for steps, _ in self.batches)]),
+            "batch_sizes": np.array([len(b) for b in batches], dtype=np.int64),
+        }
+
+    def replay(self, tensors: dict[str, NDArray[Any]]) -> None:
+        """Learn a saved log update by update, which gives the same factors bit for bit."""
+        stops = np.cumsum(tensors["batch_sizes"])
+        for start, stop in zip(stops - tensors["batch_sizes"], stops, strict=True):
+            names = ("Z", "next_states", "rewards", "terminated")
+            batch = Transitions.of(*(tensors[name][start:stop] for name in names))
+            self.update(tensors["steps"][start:stop].astype(np.intp), batch)
 
     def _learn(self, steps: IntArray, batch: Transitions) -> None:
         if self._count == 1:

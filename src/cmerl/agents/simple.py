@@ -2,42 +2,15 @@
 
 from __future__ import annotations
 
-import copy
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import gymnasium
-import numpy as np
-from numpy.typing import NDArray
 
 from cmerl.agents.base import Agent
 from cmerl.agents.cme_rl import CMERL
+from cmerl.agents.policies import RandomPolicy
 from cmerl.confidence import Greedy
 from cmerl.errors import InputError
-
-
-@dataclass(frozen=True)
-class RandomPolicy:
-    """Uniformly random actions, fixed for one episode: the same step always draws the same action."""
-
-    space: gymnasium.Space[Any]
-    seed: int
-    episode: int
-    horizon: int
-
-    def __call__(self, obs: Any, step: int) -> Any:
-        """The action drawn for ``step``; the observation does not matter."""
-        sequence = np.random.SeedSequence(self.seed, spawn_key=(2, self.episode, step))
-        space = copy.deepcopy(self.space)
-        space.seed(int(sequence.generate_state(1)[0]))
-        action = space.sample()
-        return int(action) if isinstance(space, gymnasium.spaces.Discrete) else action
-
-    def probabilities(self, observations: NDArray[Any]) -> NDArray[np.float64]:
-        """The law that actions are drawn from (H, S, A), for exact evaluation."""
-        assert isinstance(self.space, gymnasium.spaces.Discrete)
-        A = int(self.space.n)
-        return np.full((self.horizon, len(observations), A), 1.0 / A)
 
 
 class RandomAgent(Agent):

@@ -1,0 +1,59 @@
+"""Policies: rules for acting that speak the environment's language."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass
+from typing import Any
+
+import gymnasium
+import numpy as np
+from numpy.typing import NDArray
+
+from cmerl.agents.base import check_step
+from cmerl.agents.spaces import ActionSet, StateSpace
+from cmerl.planning import Plan
+
+
+@dataclass(frozen=True)
+class PlanPolicy:
+    """What a plan would do."""
+
+    plan: Plan
+    states: StateSpace
+    actions: ActionSet
+
+    def __call__(self, obs: Any, step: int) -> Any:
+        """The planned action for an observation at ``step``."""
+        check_step(step, self.plan.task.problem.horizon)
+        return self.actions.values[self.plan.act(self.states.encode(obs), step)[0]]
+
+    def table(self, observations: NDArray[Any]) -> NDArray[np.intp]:
+        """The planned action at every step and observation (H, S), where actions are numbers."""
+        values = np.array([int(a) for a in self.actions.values], dtype=np.intp)
+        return values[self.plan.table(self.states.encode_many(observations))]
+
+
+@dataclass(frozen=True)
+class RandomPolicy:
+    """Uniformly random actions, fixed for one episode: the same step always draws the same action."""
+
+    space: gymnasium.Space[Any]
+    seed: int
+    episode: int
+    horizon: int
+
+    def __call__(self, obs: Any, step: int) -> Any:
+        """The action drawn for ``step``; the observation does not matter."""
+        check_step(step, self.horizon)
+        sequence = np.random.SeedSequence(self.seed, spawn_key=(2, self.episode, step))
+        space = copy.deepcopy(self.space)
+        space.seed(int(sequence.generate_state(1)[0]))
+        action = space.sample()
+        return int(action) if isinstance(space, gymnasium.spaces.Discrete) else action
+
+    def probabilities(self, observations: NDArray[Any]) -> NDArray[np.float64]:
+        """The law that actions are drawn from (H, S, A), for exact evaluation."""
+        assert isinstance(self.space, gymnasium.spaces.Discrete)
+        A = int(self.space.n)
+        return np.full((self.horizon, len(observations), A), 1.0 / A)

@@ -1,0 +1,86 @@
+"""The range of rewards: declared, or learned as rewards arrive."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import numpy as np
+
+from cmerl.errors import InputError, RewardRangeError
+
+log = logging.getLogger("cmerl")
+
+
+class RewardRange:
+    """The smallest and largest reward per step.
+
+    Args:
+        declared: (lo, hi), or "auto": starts at (0, 1) and widens to what is seen, saying so once.
+        may_end: whether an episode may end early, which earns 0 from then on; also learned.
+
+    Attributes:
+        widened: whether a reward was seen outside the range assumed until then.
+    """
+
+    def __init__(self, declared: Any, *, may_end: bool) -> None:
+        self.declared = not (isinstance(declared, str) and declared == "auto")
+        self._lo, self._hi = check_range(declared) if self.declared else (0.0, 1.0)
+        self.may_end = may_end
+        self.widened = False
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """(lo, hi); 0 is included where an episode may end early."""
+        return (min(self._lo, 0.0), max(self._hi, 0.0)) if self.may_end else (self._lo, self._hi)
+
+    def include(self, lo: float, hi: float) -> None:
+        """Widen to rewards that are known beforehand."""
+        self._lo, self._hi = min(self._lo, lo), max(self._hi, hi)
+
+    def see(self, reward: float) -> None:
+        """Take note of a reward; outside a declared range it is an error."""
+        if self._lo <= reward <= self._hi:
+            return
+        if self.declared:
+            raise RewardRangeError(
+                f"the reward {reward:g} lies outside the declared reward_range ({self._lo:g}, {self._hi:g}): "
+                "declare a wider one, or use reward_range='auto'"
+            )
+        if not self.widened:
+            log.warning(
+                "a reward of %g was seen: the automatic reward_range (%g, %g) widens to what is seen; "
+                "pass reward_range=(lo, hi) if you know it",
+                reward,
+                self._lo,
+                self._hi,
+            )
+        self.include(reward, reward)
+        self.widened = True
+
+    def spec(self) -> dict[str, Any]:
+        """A JSON-able description."""
+        return {
+            "declared": self.declared,
+            "range": [self._lo, self._hi],
+            "may_end": self.may_end,
+            "widened": self.widened,
+        }
+
+    @classmethod
+    def from_spec(cls, spec: dict[str, Any]) -> RewardRange:
+        """The inverse of ``spec``."""
+        found = cls(spec["range"], may_end=spec["may_end"])
+        found.declared, found.widened = spec["declared"], spec["widened"]
+        return found
+
+
+def check_range(reward_range: Any) -> tuple[float, float]:
+    """A declared reward range as two finite floats."""
+    try:
+        lo, hi = (float(x) for x in reward_range)
+    except (TypeError, ValueError):
+        raise InputError(f"reward_range must be (lo, hi) or 'auto', not {reward_range!r}") from None
+    if not (np.isfinite(lo) and np.isfinite(hi) and lo <= hi):
+        raise InputError(f"reward_range must be finite with lo ≤ hi, not ({lo:g}, {hi:g})")
+    return lo, hi
