@@ -128,6 +128,14 @@ class Cholesky:
         factor.append(np.empty((len(K), 0)), K, ridge)
         return factor
 
+    @classmethod
+    def from_factor(cls, L: FloatArray) -> Cholesky:
+        """A factor that is known already, L (n, n) lower triangular."""
+        factor = cls()
+        factor._L.resize(len(L), len(L))[...] = L
+        factor._extend_inverses(0)
+        return factor
+
     @property
     def n(self) -> int:
         """Number of rows factorised so far."""

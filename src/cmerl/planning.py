@@ -104,8 +104,9 @@ class Site:
         q = self._grid.expectation(stage.coef)
         if stage.prior:
             q += stage.prior
-        q += self.reward
-        if stage.terms != BonusTerms():
+        if self._task.known_reward is not None or self._estimate is not None:
+            q += self.reward
+        if stage.terms.linear or stage.terms.quadratic:
             q += self._sign * stage.terms.at(self.sigma)
         return q
 

@@ -160,7 +160,7 @@ class CompressedEmbedding:
         self, v: FloatArray, *, reward: float = 1.0, offset: float = 0.0, terminal: float = 0.0
     ) -> Sequence[FloatArray]:
         """M̃⁻¹Σφ̃_i y_i, one vector a regression; V is interpolated around its mean, which needs no landmarks."""
-        centre = float(np.mean(v)) if len(v) else 0.0
+        centre = float(v.sum()) / len(v) if len(v) else 0.0
         x = self._landmarks.interpolate(v - centre)
         return [m.solve(x, reward, offset + centre, terminal - centre) for m in self._moments]
 

@@ -16,11 +16,12 @@ from numpy.typing import NDArray
 from cmerl.embedding.grids import HalfWeights
 from cmerl.kernels import Kernel
 from cmerl.linalg import Cholesky
-from cmerl.transitions import Points, PointSet, take
+from cmerl.transitions import Points, PointSet, join_points, take
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.intp]
 
+CANDIDATES = 500  # points among which a dictionary is chosen greedily
 ROUND_OFF = 1e-11  # relative: a residual below this is not a new direction, whatever the tolerance
 
 
@@ -137,9 +138,16 @@ class Dictionary:
     def choose(self, X: Points) -> tuple[FloatArray, FloatArray]:
         """Choose the points anew from X: always the one with the largest residual (pivoted Cholesky), or by leverage.
 
+        From many points the choice is made among some of them and the dictionary so far, which represents them all;
+        what is not represented to the tolerance after that is absorbed.
+
         Returns:
             Coordinates (m, k) and residuals ρ² (k,) of X.
         """
+        candidates = X
+        if len(X) > CANDIDATES:
+            spread = np.linspace(0, len(X) - 1, CANDIDATES).astype(np.intp)
+            candidates = join_points([self.points.points, take(X, spread)])
         self._clear()
         self.generation += 1
         if not len(X):
@@ -147,20 +155,31 @@ class Dictionary:
         if self._leverage is not None:
             self.absorb(take(X, self._draw(X, *self._leverage)))
             return self.coordinates(X)
-        diag = self.kernel.diag(X)
-        residual = diag.copy()
-        threshold = np.maximum(self.tolerance, ROUND_OFF) * diag
+        C, residual = self._choose_greedily(candidates)
+        return (C, residual) if candidates is X else self.absorb(X)
+
+    def _choose_greedily(self, X: Points) -> tuple[FloatArray, FloatArray]:
+        """Pivoted Cholesky of k(X, X), stopped at the tolerance or the cap."""
+        K = self.kernel(X)
+        residual = np.diagonal(K).copy()
+        threshold = np.maximum(self.tolerance, ROUND_OFF) * residual
         C = np.zeros((min(self.cap, len(X)), len(X)))
-        m = 0
-        while m < len(C):
+        chosen: list[int] = []
+        while len(chosen) < len(C):
             i = int(np.argmax(residual - threshold))
             if residual[i] <= threshold[i]:
                 break
-            C[m] = self._append(take(X, np.array([i])), X, C[:m], residual, i)
-            residual = np.maximum(residual - C[m] ** 2, 0.0)
+            m = len(chosen)
+            C[m] = (K[i] - C[:m, i] @ C[:m]) / np.sqrt(residual[i])
+            C[m, chosen] = 0.0  # triangular: points chosen before have no part in this direction
+            residual -= C[m] ** 2
+            np.maximum(residual, 0.0, out=residual)
             residual[i] = 0.0
-            m += 1
-        return C[:m], residual
+            chosen.append(i)
+        C = C[: len(chosen)]
+        self.points.add(take(X, np.array(chosen, dtype=np.intp)))
+        self.factor = Cholesky.from_factor(C[:, chosen].T)
+        return C, residual
 
     def _draw(self, X: Points, lam: float, rng: np.random.Generator) -> IntArray:
         """Rows of X drawn without replacement, with probability in proportion to their ridge leverage σ²/λ.
