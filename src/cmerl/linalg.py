@@ -7,7 +7,7 @@ the view first).
 
 from __future__ import annotations
 
-from typing import Generic, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,12 +43,13 @@ class GrowingMatrix:
         """Grow to (rows, cols); what was there stays, what is new is zero until written. Returns the view."""
         have = self._buffer.shape
         if rows > have[0] or cols > have[1]:
-            # Doubling keeps the total copying linear in the final size.
+            # Growing in proportion keeps the total copying linear; a tight fit keeps rows close in memory, and
+            # products with the view are bound by memory.
             larger = np.zeros(
-                (
-                    max(rows, 2 * have[0]) if rows > have[0] else have[0],
-                    max(cols, 2 * have[1]) if cols > have[1] else have[1],
-                )
+                [
+                    max(want, got + got // 8) if want > got else got
+                    for want, got in zip((rows, cols), have, strict=True)
+                ]
             )
             larger[: self.shape[0], : self.shape[1]] = self.view
             self._buffer = larger
@@ -102,11 +103,18 @@ def _potrf(A: FloatArray, first_row: int, scale: float) -> tuple[FloatArray, flo
 
 
 def triangular_inverse(L: FloatArray) -> FloatArray:
-    """Inverse of a lower triangular matrix (n, n)."""
+    """Inverse of a lower triangular matrix (n, n); a well conditioned one, as products with it lose that much."""
     inverse, info = dtrtri(L, lower=1)
     if info != 0:
         raise KernelError(f"the triangular factor is singular at row {info - 1}")
     return np.ascontiguousarray(inverse)
+
+
+class _Block(NamedTuple):
+    """Rows start … stop of a lower factor: what is left of the diagonal block, and the inverse of that block."""
+
+    left: FloatArray
+    inverse: FloatArray
 
 
 class Cholesky:
@@ -118,7 +126,7 @@ class Cholesky:
 
     def __init__(self) -> None:
         self._L = GrowingMatrix()
-        self._inverses: list[FloatArray] = []  # of the diagonal blocks, BLOCK rows each, the last one shorter
+        self._blocks: list[_Block] = []  # BLOCK rows each, the last one fewer
         self.jitter = 0.0
 
     @classmethod
@@ -133,7 +141,7 @@ class Cholesky:
         """A factor that is known already, L (n, n) lower triangular."""
         factor = cls()
         factor._L.resize(len(L), len(L))[...] = L
-        factor._extend_inverses(0)
+        factor._extend_blocks(0)
         return factor
 
     @property
@@ -185,7 +193,7 @@ class Cholesky:
         L = self._L.resize(n + k, n + k)
         L[n:, :n] = L21
         L[n:, n:] = L22
-        self._extend_inverses(n)
+        self._extend_blocks(n)
         self.jitter = max(self.jitter, jitter)
         return pivots.copy()
 
@@ -195,22 +203,23 @@ class Cholesky:
         L = self._L.resize(n + 1, n + 1)
         L[n, :n] = row
         L[n, n] = pivot
-        self._extend_inverses(n)
+        self._extend_blocks(n)
 
-    def _extend_inverses(self, old: int) -> None:
-        """Invert the diagonal blocks that gained rows since there were ``old`` of them."""
+    def _extend_blocks(self, old: int) -> None:
+        """Prepare the blocks of rows that changed since there were ``old`` rows."""
         L = self.L
         for start in range(old - old % BLOCK, self.n, BLOCK):
-            stop = min(start + BLOCK, self.n)
-            have = max(old - start, 0)
-            inverse = np.zeros((stop - start, stop - start))
+            stop, have = min(start + BLOCK, self.n), max(old - start, 0)
+            known = self._blocks.pop() if have else None
             fresh = triangular_inverse(L[start + have : stop, start + have : stop])
-            inverse[have:, have:] = fresh
-            if have:  # only the new rows of the block are worked out
-                known = self._inverses.pop()
-                inverse[:have, :have] = known
-                inverse[have:, :have] = -fresh @ (L[start + have : stop, start : start + have] @ known)
-            self._inverses.append(inverse)
+            inverse = fresh
+            if known is not None:  # only the new rows of the block are worked out
+                inverse = np.zeros((stop - start, stop - start))
+                inverse[:have, :have], inverse[have:, have:] = known.inverse, fresh
+                inverse[have:, :have] = -fresh @ (L[start + have : stop, start : start + have] @ known.inverse)
+            # A full block never changes again: a copy of its own is read as one stream.
+            left = L[start:stop, :start]
+            self._blocks.append(_Block(left.copy() if stop - start == BLOCK else left, inverse))
 
     def half_solve(self, B: FloatArray) -> FloatArray:
         """L⁻¹B for B (r,) or (r, q); r < n solves with the leading r rows, the factor as it was then."""
@@ -218,18 +227,18 @@ class Cholesky:
 
     def half_solve_from(self, row: int, X: FloatArray) -> FloatArray:
         """Finish L⁻¹B in place where the first ``row`` rows of X are solved already and the rest hold B."""
-        L, r = self.L, self._check_rows(X)
-        if 0 < row < r:
-            X[row:] -= L[row:r, :row] @ X[:row]
-        start = row
+        start, r = row, self._check_rows(X)
         while start < r:
-            block = start // BLOCK
-            lo, stop = block * BLOCK, min((block + 1) * BLOCK, r)
+            b = start // BLOCK
+            lo, stop = b * BLOCK, min((b + 1) * BLOCK, r)
+            left, inverse = self._blocks[b]
+            here = slice(start - lo, stop - lo)
+            if lo:
+                X[start:stop] -= left[here] @ X[:lo]
+            if start > lo:  # inside a block: its solved rows count as well
+                X[start:stop] -= self.L[start:stop, lo:start] @ X[lo:start]
             # A diagonal part of the inverse of a lower triangle is the inverse of that part.
-            inverse = self._inverses[block][start - lo : stop - lo, start - lo : stop - lo]
-            X[start:stop] = inverse @ X[start:stop]
-            if stop < r:
-                X[stop:] -= L[stop:r, start:stop] @ X[start:stop]
+            X[start:stop] = inverse[here, here] @ X[start:stop]
             start = stop
         return X
 
@@ -242,13 +251,13 @@ class Cholesky:
         return self._back_solve(np.array(B, dtype=np.float64))
 
     def _back_solve(self, X: FloatArray) -> FloatArray:
-        L, r = self.L, self._check_rows(X)
-        for start in reversed(range(0, r, BLOCK)):
-            stop = min(start + BLOCK, r)
-            if stop < r:
-                X[start:stop] -= L[stop:r, start:stop].T @ X[stop:]
-            inverse = self._inverses[start // BLOCK][: stop - start, : stop - start]
-            X[start:stop] = inverse.T @ X[start:stop]
+        r = self._check_rows(X)
+        for lo in reversed(range(0, r, BLOCK)):
+            rows = min(lo + BLOCK, r) - lo
+            left, inverse = self._blocks[lo // BLOCK]
+            X[lo : lo + rows] = inverse[:rows, :rows].T @ X[lo : lo + rows]
+            if lo:
+                X[:lo] -= left[:rows].T @ X[lo : lo + rows]
         return X
 
     def _check_rows(self, X: FloatArray) -> int:

@@ -22,7 +22,7 @@ FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.intp]
 
 CANDIDATES = 500  # points among which a dictionary is chosen greedily
-ROUND_OFF = 1e-11  # relative: a residual below this is not a new direction, whatever the tolerance
+ROUND_OFF = 1e-10  # relative: a residual below this is not a new direction, whatever the tolerance
 
 
 @dataclass(frozen=True)
