@@ -1,0 +1,37 @@
+"""The default learns: small runs with wide margins; benchmarks/ has the numbers."""
+
+from __future__ import annotations
+
+import gymnasium
+import numpy as np
+import pytest
+
+from cmerl.agents import CMERL
+
+
+def regrets(agent: CMERL) -> np.ndarray:
+    return np.array([record.regret for record in agent.history])
+
+
+@pytest.mark.parametrize("coordinates", [False, True])
+def test_riverswim_is_solved_in_tens_of_episodes(coordinates: bool) -> None:
+    for seed in range(2):
+        lost = regrets(CMERL(gymnasium.make("cmerl/RiverSwim-v0", coordinates=coordinates), seed=seed).learn(100))
+        assert lost.sum() < 50.0  # random play loses 335
+        assert lost[-20:].mean() < 0.1
+
+
+def test_gridworld_is_solved_in_tens_of_episodes() -> None:
+    lost = regrets(CMERL(gymnasium.make("cmerl/GridWorld-v0", coordinates=True), seed=0).learn(60))
+    assert lost[-20:].mean() < 1.5  # V* is 10.9, and random play loses 10.8
+
+
+def test_deep_sea_is_found_by_optimism_and_not_by_chance() -> None:
+    """Random play reaches the treasure once in 2^10 episodes."""
+    agent = CMERL(gymnasium.make("cmerl/DeepSea-v0"), seed=0).learn(70)
+    assert np.all(regrets(agent)[-10:] == 0.0)
+
+
+def test_pball_reaches_the_reward() -> None:
+    agent = CMERL(gymnasium.make("cmerl/PBall2D-v0"), seed=0).learn(25)
+    assert np.mean([record.ret for record in agent.history[-5:]]) > 8.0  # V* is 15.1, random play earns 0
