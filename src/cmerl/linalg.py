@@ -12,7 +12,7 @@ from typing import Generic, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigh
-from scipy.linalg.lapack import dpotrf, dtrtri
+from scipy.linalg.lapack import dpotrf, dtrtri, dtrtrs
 
 from cmerl.errors import InputError, KernelError
 
@@ -249,6 +249,20 @@ class Cholesky:
     def back_solve(self, B: FloatArray) -> FloatArray:
         """L⁻ᵀB for B (r,) or (r, q), which turns L⁻¹y into (K + diag(ridge))⁻¹y."""
         return self._back_solve(np.array(B, dtype=np.float64))
+
+    def back_solve_from(self, row: int, B: FloatArray) -> FloatArray:
+        """Back substitution through the rows from ``row`` on only, for B (r,).
+
+        With X = L⁻¹K this turns a product y = Xᵀb into one with X[:row] solved and K[row:] as it was.
+        """
+        x, r = np.array(B, dtype=np.float64), self._check_rows(B)
+        if row < r:
+            tail, info = dtrtrs(self.L[row:r, row:r].T, x[row:], lower=0)
+            if info != 0:
+                raise KernelError(f"the triangular factor is singular at row {row + info - 1}")
+            x[row:] = tail
+            x[:row] -= self.L[row:r, :row].T @ tail
+        return x
 
     def _back_solve(self, X: FloatArray) -> FloatArray:
         r = self._check_rows(X)

@@ -338,3 +338,23 @@ def test_the_two_zeros_are_one_action() -> None:
     for e in (expected, embedding):
         e.update(data)
     np.testing.assert_allclose(embedding.grid().std(), expected.grid().std(), rtol=1e-12)
+
+
+@pytest.mark.parametrize("kernel", [StateAction(RBF(0.3), Delta()), RBF((0.3, 0.3, 1.0))], ids=["split", "general"])
+def test_rows_that_wait_to_be_solved_change_nothing(kernel):
+    """Without σ to track, new rows are solved dozens at a time; expectations are exact at every update."""
+    rng = np.random.default_rng(0)
+    actions = np.arange(2.0)[:, None]
+    lazy = ExactEmbedding(kernel, 0.1, actions, track_std=False)
+    eager = ExactEmbedding(kernel, 0.1, actions, track_std=True)
+    for _ in range(30):
+        states = rng.random((9, 2))
+        batch = Transitions.of(np.hstack([states, rng.integers(2, size=(9, 1))]), rng.random((9, 2)), rng.random(9))
+        lazy.update(batch)
+        eager.update(batch)
+        v = np.sin(lazy.support[:, 0])
+        values = [E.grid().expectation(E.backup(v)) for E in (lazy, eager)]
+        np.testing.assert_allclose(values[0], values[1], atol=1e-10)
+    queries = lazy.layout.state_actions(lazy.support)
+    np.testing.assert_allclose(values[0].ravel(), lazy.expectation(lazy.backup(v), queries), atol=1e-10)
+    np.testing.assert_allclose(lazy.grid().std(), eager.grid().std(), atol=1e-7)

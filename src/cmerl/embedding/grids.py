@@ -22,6 +22,8 @@ from cmerl.transitions import Points, PointSet, take
 
 FloatArray = NDArray[np.float64]
 
+DEFER = 64  # new rows of a regression that wait to be solved together
+
 
 @dataclass(frozen=True)
 class Layout:
@@ -140,8 +142,9 @@ class SupportGrid:
     def __init__(self, layout: Layout, regressions: Sequence[RidgeRegression], track_std: bool) -> None:
         self.layout = layout
         self._keeps_half_weights = track_std or not layout.product
+        self._keeps_std = track_std
         self._regressions = regressions
-        self._half_weights = [HalfWeights(r) for r in regressions]
+        self._half_weights = [HalfWeights(r, defer=0 if track_std else DEFER) for r in regressions]
         self._Ks = GrowingMatrix()
         self._Ka = np.empty((0, len(layout.actions)))
         self._states: Points = np.empty((0, 0))
@@ -178,12 +181,12 @@ class SupportGrid:
             return np.empty((0, len(self.layout.actions)))
         if self.layout.product:
             return self._Ks.view @ (self._Ka * coef[0].full[:, None])
-        columns = [c.half @ w.W for c, w in zip(coef, self._half_weights, strict=True)]
+        columns = [w.project(c.half) for c, w in zip(coef, self._half_weights, strict=True)]
         return by_action(columns, self.layout)
 
     def std(self) -> FloatArray:
         """σ(z) (m, A)."""
-        if not self._keeps_half_weights:
+        if not self._keeps_std:
             return self._uncached().std()
         return np.sqrt(by_action([np.maximum(w.variance, 0.0) for w in self._half_weights], self.layout))
 
@@ -214,21 +217,30 @@ class HalfWeights:
 
     New rows reduce the variance by their squares; new queries are new columns. For a regression the variance is
     σ²; for a dictionary W are coordinates and the variance is the residual.
+
+    Solving a few new rows reads all of W. With ``defer`` up to that many rows wait as plain kernel values, and the
+    variance is not kept; ``project`` is exact all the same.
     """
 
-    def __init__(self, regression: Rows) -> None:
+    def __init__(self, regression: Rows, defer: int = 0) -> None:
         self.regression = regression
+        self._defer = defer
         self._clear()
 
     def _clear(self) -> None:
         self._generation = self.regression.generation
         self._W = GrowingMatrix()
+        self._solved = 0  # leading rows that are L⁻¹k; the others still are k
         self.variance = np.empty(0)
 
     @property
     def W(self) -> FloatArray:
-        """L⁻¹k(rows, queries) (rows, q)."""
+        """L⁻¹k(rows, queries) (rows, q), if nothing is deferred."""
         return self._W.view
+
+    def project(self, half: FloatArray) -> FloatArray:
+        """Wᵀ half (q,) for half = L⁻¹y (rows,)."""
+        return self.regression.factor.back_solve_from(self._solved, half) @ self._W.view
 
     def refresh(self, queries: Points) -> None:
         """Extend to the current rows and to the given queries, which continue those given before."""
@@ -240,12 +252,15 @@ class HalfWeights:
         W = self._W.resize(r, q)
         if r > r0 and q0:
             W[r0:, :q0] = kernel(take(points, ids[r0:]), queries[:q0])
-            factor.half_solve_from(r0, W[:, :q0])
-            self.variance -= np.einsum("rq,rq->q", W[r0:, :q0], W[r0:, :q0])
-        if q > q0:
-            fresh = kernel.diag(queries[q0:])
-            if r:
-                W[:, q0:] = kernel(points, queries[q0:])[ids]
-                factor.half_solve_from(0, W[:, q0:])
-                fresh -= np.einsum("rq,rq->q", W[:, q0:], W[:, q0:])
-            self.variance = np.concatenate([self.variance, fresh])
+        old, self._solved = self._solved, r if r - self._solved > self._defer else self._solved
+        if self._solved > old and q0:
+            factor.half_solve_from(old, W[: self._solved, :q0])
+        if q > q0 and r:
+            W[:, q0:] = kernel(points, queries[q0:])[ids]
+            factor.half_solve_from(0, W[: self._solved, q0:])
+        if not self._defer:
+            if q0:
+                self.variance -= np.einsum("rq,rq->q", W[r0:, :q0], W[r0:, :q0])
+            if q > q0:
+                fresh = kernel.diag(queries[q0:]) - np.einsum("rq,rq->q", W[:, q0:], W[:, q0:])
+                self.variance = np.concatenate([self.variance, fresh])
