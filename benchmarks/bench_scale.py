@@ -163,13 +163,14 @@ def others(n: int = 2000) -> None:
 
     data = walk(n, np.random.default_rng(4))
     X, Y, queries = data.Z[:, :2], np.random.default_rng(5).random((n, H)), data.next_states
-    embedding = ExactEmbedding(RBF(0.1), LAM)
-    embedding.update(Transitions.of(X[:-H], data.next_states[:-H]))
+    Z = np.column_stack([X, np.zeros(n)])  # one action
+    embedding = ExactEmbedding(KERNEL, LAM, np.zeros((1, 1)))
+    embedding.update(Transitions.of(Z[:-H], queries[:-H]))
     start = time.perf_counter()
-    embedding.update(Transitions.of(X[-H:], data.next_states[-H:]))
-    coefs = [embedding.backup(Y[:, h]) for h in range(H)]
-    ours = np.stack([embedding.expectation(c, queries) for c in coefs], axis=1)
-    sigma = embedding.std(queries)
+    embedding.update(Transitions.of(Z[-H:], queries[-H:]))
+    grid = embedding.grid()
+    ours = np.stack([grid.expectation(embedding.backup(Y[:, h]))[:, 0] for h in range(H)], axis=1)
+    sigma = grid.std()[:, 0]
     t_ours = time.perf_counter() - start
     print(f"\nsame posterior at n = {n}: {H} targets at {n} queries, and σ")
     print(f"  this package, appended          {t_ours:8.3f} s")

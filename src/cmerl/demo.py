@@ -106,7 +106,7 @@ class Run:
 
 def play(unit: Unit, episodes: int) -> Run:
     """Run one unit, with one BLAS thread: more are slower on matrices this small, and change bits."""
-    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+    from threadpoolctl import threadpool_limits
 
     with threadpool_limits(1):
         history = unit.contender.make(unit.world, unit.seed).learn(episodes).history
