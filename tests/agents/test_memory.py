@@ -26,7 +26,7 @@ def recipe(**changes: object) -> Recipe:
         "actions": ACTIONS,
         "backend": "auto",
         "track_std": False,
-        "hand_over": True,
+        "provable": False,
         "seed": 0,
     }
     return Recipe(**{**options, **changes})

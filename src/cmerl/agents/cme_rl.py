@@ -168,7 +168,7 @@ class CMERL(Agent):
             actions=self.actions.rows,
             backend=backend,
             track_std=self.mode.uses_sigma,
-            hand_over=not self.mode.provable,
+            provable=self.mode.provable,
             seed=self.seed,
         )
         self._memory = Memory(recipe, 1 if time_homogeneous else self.horizon)

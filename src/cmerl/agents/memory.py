@@ -37,7 +37,7 @@ class Recipe:
         actions: the finite action set (A, d_a).
         backend: one of ``BACKENDS``.
         track_std: whether plans use σ.
-        hand_over: whether "auto" may go from exact to compressed.
+        provable: whether bounds must hold: then "auto" stays exact, and V is interpolated as it is.
         seed: for random sketches.
     """
 
@@ -47,13 +47,13 @@ class Recipe:
     actions: FloatArray
     backend: str
     track_std: bool
-    hand_over: bool
+    provable: bool
     seed: int
 
     def make(self, kernel: Kernel, backend: str) -> Embedding:
         """An empty embedding."""
         if backend == "compressed":
-            return compressed(kernel, self.value_kernel, self.lam, self.actions, keep=KEEP)
+            return compressed(kernel, self.value_kernel, self.lam, self.actions, keep=KEEP, centre=not self.provable)
         if backend == "nystrom":
             return nystrom(kernel, self.lam, self.actions, keep=KEEP)
         if backend == "fourier":
@@ -151,7 +151,7 @@ class Memory:
         return True
 
     def _hand_over(self) -> bool:
-        if self.recipe.backend != "auto" or not self.recipe.hand_over or self._backend != "exact":
+        if self.recipe.backend != "auto" or self.recipe.provable or self._backend != "exact":
             return False
         distinct = max(E.diagnostics()["distinct state-actions"] for E in self.embeddings)
         if distinct <= EXACT_LIMIT:

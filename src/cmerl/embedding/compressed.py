@@ -43,6 +43,8 @@ class CompressedEmbedding:
         actions: the finite action set (A, d_a) that ``grid`` ranges over.
         keep: transitions kept to choose coordinates from; then the raw data are dropped.
         rebuild: choose coordinates and landmarks anew whenever the data have doubled.
+        centre: interpolate V around its mean, which then needs no landmarks. That is more accurate, but constants
+            need not lie in the space of k_ψ, so the bounds on projected values hold only without it.
     """
 
     def __init__(
@@ -56,7 +58,9 @@ class CompressedEmbedding:
         *,
         keep: int,
         rebuild: bool,
+        centre: bool = True,
     ) -> None:
+        self._centre = centre
         if keep < 0:
             raise InputError(f"keep must be 0 or more transitions, not {keep!r}")
         self.name = name
@@ -159,8 +163,8 @@ class CompressedEmbedding:
     def backup(
         self, v: FloatArray, *, reward: float = 1.0, offset: float = 0.0, terminal: float = 0.0
     ) -> Sequence[FloatArray]:
-        """M̃⁻¹Σφ̃_i y_i, one vector a regression; V is interpolated around its mean, which needs no landmarks."""
-        centre = float(v.sum()) / len(v) if len(v) else 0.0
+        """M̃⁻¹Σφ̃_i y_i, one vector a regression."""
+        centre = float(v.sum()) / len(v) if self._centre and len(v) else 0.0
         x = self._landmarks.interpolate(v - centre)
         return [m.solve(x, reward, offset + centre, terminal - centre) for m in self._moments]
 
@@ -250,6 +254,7 @@ def compressed(
     cap: int = 1000,
     keep: int = 20_000,
     rebuild: bool = True,
+    centre: bool = True,
 ) -> CompressedEmbedding:
     """Two dictionaries: the cost of an episode does not depend on the amount of data.
 
@@ -264,6 +269,7 @@ def compressed(
             remain are part of σ and of the provable bonuses, so that uncertainty stays honest.
         keep: transitions kept to choose dictionaries from; then the raw data are dropped.
         rebuild: choose both dictionaries anew whenever the data have doubled.
+        centre: interpolate V around its mean: more accurate, but without a proof.
     """
     for name, value in (("tolerance", tolerance), ("value_tolerance", value_tolerance)):
         if not 0.0 <= value < 1.0:
@@ -282,6 +288,7 @@ def compressed(
         actions,
         keep=keep,
         rebuild=rebuild and (tolerance > 0 or value_tolerance > 0),
+        centre=centre,
     )
 
 
