@@ -127,3 +127,13 @@ def test_saved_agents_on_continuous_states_go_on_bit_for_bit(backend: str, tmp_p
 def test_an_unknown_backend_is_refused() -> None:
     with pytest.raises(InputError, match="magic"):
         Memory(recipe(backend="magic"), 1)
+
+
+@pytest.mark.parametrize("provable", [False, True])
+def test_only_modes_without_proof_interpolate_values_around_their_mean(provable: bool) -> None:
+    """A constant V is exact around its mean; as an element of the space it is not, and its bound allows for that."""
+    held = feed(Memory(recipe(backend="compressed", provable=provable), 1), walk(60, 0.1)).embeddings[0]
+    ones = np.ones(len(held.support))
+    x = held.expectation(held.backup(ones, reward=0.0), walk(60, 0.1).Z)
+    y = held.expectation(held.backup(0.0 * ones, reward=0.0, offset=1.0), walk(60, 0.1).Z)
+    assert np.allclose(x, y, atol=1e-12) is not provable

@@ -356,3 +356,17 @@ def test_the_bonus_on_a_sketch_is_the_formula_of_its_derivation() -> None:
     found = Tight().bonus(problem, data, episode=1, step=0, norms=None)
     assert found.linear == pytest.approx(expected, rel=1e-9)
     assert found.quadratic == 0.0
+
+
+def test_residual_sums_are_those_of_dense_projections() -> None:
+    data, kernel, value_kernel = world(100, 2, terminate=0.0), KERNELS["general"], RBF(0.3)
+    sketch = feed(compressed(kernel, value_kernel, LAM, tolerance=0.05, value_tolerance=0.05), data, 100)
+
+    def left_over(k: Kernel, D: np.ndarray, X: np.ndarray) -> float:
+        return float(np.sum(1.0 - np.einsum("ij,ji->i", k(X, D), np.linalg.solve(k(D), k(D, X)))))
+
+    D = sketch._moments[0].features.points.points
+    assert sketch.projection_loss[0] == pytest.approx(left_over(kernel, D, data.Z), rel=1e-6)
+    assert sketch.projection_loss[1] == pytest.approx(
+        left_over(value_kernel, sketch.support, data.next_states), rel=1e-6
+    )
