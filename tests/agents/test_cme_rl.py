@@ -555,3 +555,20 @@ def test_candidates_of_continuous_actions():
 def test_a_sigma_scale_that_is_no_scale_is_refused(scale):
     with pytest.raises(InputError, match="sigma_scale"):
         Practical(sigma_scale=scale)
+
+
+def test_records_say_what_the_agent_expected_and_what_the_best_policy_would_get():
+    env = gymnasium.make("cmerl/RiverSwim-v0")
+    agent = CMERL(env, seed=3).learn(3)
+    solution = solve(env, agent.horizon)
+    for record in agent.history:
+        assert record.metrics["optimum"] == solution.value(0)
+        assert record.metrics["value"] >= solution.value(0)  # nothing is known yet, so the plan is optimistic
+    assert agent.history[-1].metrics["information_gain"] == agent.embedding.information_gain
+    assert agent.history[-1].metrics["dictionary"] == len(np.unique(agent.embedding.support))
+
+
+def test_metrics_survive_saving(tmp_path):
+    agent = CMERL(gymnasium.make("cmerl/RiverSwim-v0"), seed=3).learn(2)
+    agent.save(tmp_path / "agent")
+    assert [r.metrics for r in CMERL.load(tmp_path / "agent").history] == [r.metrics for r in agent.history]

@@ -6,7 +6,7 @@ import os
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol, Self
 
 import gymnasium
@@ -43,6 +43,8 @@ class EpisodeRecord:
             is continuous ("gaps"); None where no model is known.
         regret_kind: "policy", "gaps" or None.
         seconds: time that the agent and the environment took, without the oracle.
+        metrics: what else the agent knows of the episode, ready for JSON; "value" is V₁(s₁) of the plan that began
+            it, "optimum" is V*₁(s₁) where the world is known.
     """
 
     episode: int
@@ -51,6 +53,7 @@ class EpisodeRecord:
     regret: float | None
     regret_kind: str | None
     seconds: float
+    metrics: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass
@@ -138,6 +141,7 @@ class Agent(ABC):
         kinds = [REGRET_KINDS.index(r.regret_kind) for r in self.history]
         tensors["history.regret_kind"] = np.array(kinds, dtype=np.int64)
         about = {"agent": self.name, "horizon": self.horizon, "seed": self.seed, "broken_off": self.broken_off}
+        about["metrics"] = [r.metrics for r in self.history]
         storage.write(path, tensors, {**about, **meta})
 
     @classmethod
@@ -161,8 +165,8 @@ class Agent(ABC):
             tensors[f"history.{name}"].tolist() for name in ("ret", "length", "regret", "regret_kind", "seconds")
         ]
         agent.history = [
-            EpisodeRecord(i, ret, int(length), None if np.isnan(regret) else regret, REGRET_KINDS[kind], seconds)
-            for i, (ret, length, regret, kind, seconds) in enumerate(zip(*columns, strict=True))
+            EpisodeRecord(i, ret, int(length), None if np.isnan(regret) else regret, REGRET_KINDS[kind], sec, metrics)
+            for i, (ret, length, regret, kind, sec, metrics) in enumerate(zip(*columns, meta["metrics"], strict=True))
         ]
         agent._restore(tensors, meta, given)
         return agent
@@ -178,6 +182,15 @@ class Agent(ABC):
 
     def _after_step(self, step: int, obs: Any, action: Any, reward: float, next_obs: Any, done: bool) -> None:
         """Look at one transition; raise a CmerlError if it cannot be used."""
+
+    def _metrics(self, policy: Policy, start: Any) -> dict[str, Any]:
+        """What is worth recording of an episode that has just been learned from, ready for JSON.
+
+        Args:
+            policy: the one that the episode began with.
+            start: its first observation.
+        """
+        return {}
 
     def _replanned(self, step: int) -> Policy | None:
         """A new policy for the steps from ``step`` on, or None to go on with the old one."""
@@ -223,9 +236,19 @@ class Agent(ABC):
                 error = type(error)(where + str(error))
             self._break_off()
             raise error from error.__cause__
+        metrics = self._metrics(policies[0], seen.observations[0])
         seconds = time.perf_counter() - started
         regret, kind = self._regret(policies, seen)
-        return EpisodeRecord(episode, float(sum(seen.rewards)), len(seen.rewards), regret, kind, seconds)
+        if self._solution is not None:
+            metrics["optimum"] = self._optimum(seen.observations[0])
+        return EpisodeRecord(episode, float(sum(seen.rewards)), len(seen.rewards), regret, kind, seconds, metrics)
+
+    def _optimum(self, start: Any) -> float:
+        """V*₁ at the first observation, where the model is known and solved."""
+        assert self._solution is not None
+        if isinstance(self._model, oracles.FiniteModel):
+            start = self._model.index(start)
+        return float(self._solution.value(start))
 
     def _regret(self, policies: list[Policy], seen: Trajectory) -> tuple[float | None, str | None]:
         if self._model is None:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cmerl.agents import storage
-from cmerl.agents.base import Agent, check_reward, check_step
+from cmerl.agents.base import Agent, Policy, check_reward, check_step
 from cmerl.agents.memory import BACKENDS, WIDTH, Memory, Recipe, automatic_kernel
 from cmerl.agents.policies import PlanPolicy
 from cmerl.agents.rewards import RewardRange
@@ -448,6 +448,15 @@ class CMERL(Agent):
     def _end_episode(self) -> None:
         self._replans = 0
         self._flush()
+
+    def _metrics(self, policy: Policy, start: Any) -> dict[str, Any]:
+        assert isinstance(policy, PlanPolicy)
+        embedding = self._memory.embeddings[0]
+        return {
+            "value": float(policy.plan.value(self.states.encode(start), 0)[0]),
+            "information_gain": float(embedding.information_gain),
+            "dictionary": len(embedding.support),
+        }
 
     def _break_off(self) -> None:
         # What was seen before the fault is true all the same; only a batch that the kernel refuses is lost.
