@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import logging
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, ClassVar, Literal
 
 import gymnasium
@@ -14,21 +13,20 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cmerl.agents import storage
-from cmerl.agents.base import Agent, Policy, check_reward, check_step
-from cmerl.agents.memory import BACKENDS, WIDTH, Memory, Recipe, automatic_kernel
+from cmerl.agents.base import Agent, Policy, check_step
+from cmerl.agents.memory import Memory
+from cmerl.agents.options import Auto, Options, RewardFunction
 from cmerl.agents.policies import PlanPolicy
-from cmerl.agents.rewards import RewardRange
+from cmerl.agents.rewards import KnownReward, RewardRange
 from cmerl.agents.spaces import ActionSet, StateSpace
-from cmerl.confidence import MODES, ConfidenceSet, FailureBudget, Greedy, Mode, Paper, Problem, Tight, as_mode
+from cmerl.confidence import ConfidenceSet, FailureBudget, Greedy, Mode, Paper, Problem, Tight, as_mode
 from cmerl.embedding import ConditionalMeanEmbedding
 from cmerl.errors import CmerlError, InputError
-from cmerl.kernels import Delta, Kernel, Matern, StateAction, as_kernel, from_spec
+from cmerl.kernels import Delta, Kernel, StateAction
 from cmerl.planning import Plan, Task, make_plan
-from cmerl.transitions import Points, Transitions
+from cmerl.transitions import Transitions
 
 FloatArray = NDArray[np.float64]
-Auto = Literal["auto"]
-RewardFunction = Callable[[Any, Any], float]
 
 log = logging.getLogger("cmerl")
 
@@ -102,87 +100,45 @@ class CMERL(Agent):
         if states is not None:
             all_states = self._encode_all(states)
         self._set_up(
-            all_states=all_states,
-            kernel=kernel,
-            value_kernel=value_kernel,
-            lam=lam,
-            mode=as_mode(bonus),
-            reward=reward,
-            backend=backend,
-            delta=delta,
-            reward_range=reward_range,
-            max_return=max_return,
-            constants={"B_P": B_P, "B_V": B_V, "B_R": B_R},
-            replan=replan,
-            time_homogeneous=time_homogeneous,
+            all_states,
+            Options.of(
+                self.states,
+                self.actions,
+                kernel=kernel,
+                value_kernel=value_kernel,
+                lam=lam,
+                bonus=bonus,
+                reward=reward,
+                backend=backend,
+                delta=delta,
+                max_return=max_return,
+                constants={"B_P": B_P, "B_V": B_V, "B_R": B_R},
+                replan=replan,
+                time_homogeneous=time_homogeneous,
+            ),
+            # A proof must allow for early ends from the start; otherwise they count once one was seen.
+            RewardRange(reward_range, may_end=as_mode(bonus).provable and self._model is None),
         )
 
-    def _set_up(
-        self,
-        *,
-        all_states: FloatArray | None,
-        kernel: Any,
-        value_kernel: Any,
-        lam: float | Auto,
-        mode: Mode,
-        reward: RewardFunction | Literal["learned"],
-        backend: str,
-        delta: float,
-        reward_range: tuple[float, float] | Auto,
-        max_return: float | None,
-        constants: dict[str, float | Auto],
-        replan: bool | Auto,
-        time_homogeneous: bool,
-    ) -> None:
+    def _set_up(self, all_states: FloatArray | None, options: Options, rewards: RewardRange) -> None:
         """Everything but the environment, the same for a new agent and a loaded one."""
-        self._all_states = all_states
-        self.mode = mode
-        self.value_kernel = self._choose_value_kernel(value_kernel, self._choose_kernel(kernel))
-        self.lam = (1.0 if self.mode.provable else 0.1) if lam == "auto" else check_constant("lam", lam)
-        if reward != "learned" and not callable(reward):
-            raise InputError(f"reward must be 'learned' or a callable (observation, action), not {reward!r}")
-        self.reward = reward
-        self.delta = FailureBudget(check_constant("delta", delta), learned_reward=reward == "learned").delta
-        # A proof must allow for early ends from the start; otherwise they count once one was seen.
-        self._rewards = RewardRange(reward_range, may_end=self.mode.provable and self._model is None)
-        if max_return is not None:
-            max_return = check_reward(max_return)
-        self.max_return = max_return
-        self._constants = {
-            name: None if value == "auto" else check_constant(name, value) for name, value in constants.items()
-        }
-        if replan not in (True, False, "auto"):
-            raise InputError(f"replan must be True, False or 'auto', not {replan!r}")
-        if replan is True and self.mode.provable:
-            raise InputError(f"bonus {self.mode.name!r} never replans inside an episode: drop replan=True")
-        self.replan = not self.mode.provable if replan == "auto" else bool(replan)
-        provable_on = (
-            ("auto", "exact", "compressed", "nystrom") if self.mode.survives_projection else ("auto", "exact")
+        self._all_states, self.options, self._rewards = all_states, options, rewards
+        self._memory = Memory(
+            options.recipe(self.actions, self.seed), 1 if options.time_homogeneous else self.horizon
         )
-        if self.mode.provable and backend in BACKENDS and backend not in provable_on:
-            raise InputError(f"bonus {self.mode.name!r} proves nothing on backend {backend!r}: use 'exact'")
-        recipe = Recipe(
-            kernel=self._choose_kernel(kernel),
-            value_kernel=self.value_kernel,
-            lam=self.lam,
-            actions=self.actions.rows,
-            backend=backend,
-            track_std=self.mode.uses_sigma,
-            provable=self.mode.provable,
-            seed=self.seed,
-        )
-        self._memory = Memory(recipe, 1 if time_homogeneous else self.horizon)
         self._pending: list[tuple[int, FloatArray, FloatArray, float, bool]] = []
         self._plans: dict[tuple[bool, float], Plan] = {}  # of the next episode; emptied by every update
         self._surprise = 0.0
         self._replans = 0
-        self._rewards_at: dict[bytes, FloatArray] = {}
-        if self.reward != "learned" and not self._rewards.declared and all_states is not None:
-            known = self._known_reward(all_states)
-            self._rewards.include(float(known.min()), float(known.max()))
+        self._known_reward: KnownReward | None = None
+        if options.reward != "learned":
+            self._known_reward = KnownReward(options.reward, self.states, self.actions)
+            if not rewards.declared and all_states is not None:
+                known = self._known_reward(all_states)
+                rewards.include(float(known.min()), float(known.max()))
         if self.mode.provable:
             self.mode.check(self._problem())
-        if self.mode.needs_norms and self._all_states is None:
+        if self.mode.needs_norms and all_states is None:
             log.warning(
                 "bonus %r: the state space is not finite, so norms of V are taken on the data alone; "
                 "they are lower bounds and the mode is heuristic here",
@@ -194,8 +150,28 @@ class CMERL(Agent):
     @property
     def label(self) -> str:
         """The bonus mode as it should be reported: Alg. 1 with a learned reward is "paper+reward"."""
-        extra = "+reward" if isinstance(self.mode, Paper) and self.reward == "learned" else ""
+        extra = "+reward" if isinstance(self.mode, Paper) and self.options.reward == "learned" else ""
         return self.mode.name + extra
+
+    @property
+    def mode(self) -> Mode:
+        """The rule for bonuses."""
+        return self.options.mode
+
+    @property
+    def lam(self) -> float:
+        """The ridge λ."""
+        return self.options.lam
+
+    @property
+    def delta(self) -> float:
+        """The failure probability of everything that a provable mode claims, together."""
+        return self.options.delta
+
+    @property
+    def value_kernel(self) -> Kernel:
+        """The kernel k_ψ on encoded states."""
+        return self.options.value_kernel
 
     @property
     def embedding(self) -> ConditionalMeanEmbedding:
@@ -283,23 +259,8 @@ class CMERL(Agent):
         tensors = {**self._memory.tensors(len(self.states.low)), "actions": self.actions.rows}
         if self._all_states is not None:
             tensors["all_states"] = self._all_states
-        if MODES.get(self.mode.name) is not type(self.mode):
-            raise InputError(f"a bonus mode of your own, {type(self.mode).__name__}, cannot be saved")
-        options = {
-            "kernel": "auto" if self._memory.recipe.kernel is None else self.kernel.spec(),
-            "backend": self._memory.recipe.backend,
-            "value_kernel": self.value_kernel.spec(),
-            "lam": self.lam,
-            "mode": {"name": self.mode.name, **dataclasses.asdict(self.mode)},
-            "reward": self.reward if self.reward == "learned" else None,
-            "delta": self.delta,
-            "rewards": self._rewards.spec(),
-            "max_return": self.max_return,
-            "constants": self._constants,
-            "replan": self.replan,
-            "time_homogeneous": len(self._memory.embeddings) == 1,
-        }
-        return tensors, {"options": options, "states": self.states.spec(), "actions": self.actions.spec()}
+        about = {"options": self.options.spec(), "rewards": self._rewards.spec()}
+        return tensors, {**about, "states": self.states.spec(), "actions": self.actions.spec()}
 
     def _restore(self, tensors: storage.Tensors, meta: dict[str, Any], given: dict[str, Any]) -> None:
         options = meta["options"]
@@ -314,23 +275,9 @@ class CMERL(Agent):
             raise InputError(f"load takes no {', '.join(given)}: only what cannot be saved, such as reward")
         if reward is None:
             raise InputError("this agent was given its reward function, which is not saved: pass reward=…")
-        mode = dict(options["mode"])
         self._set_up(
-            all_states=tensors.get("all_states"),
-            kernel="auto" if options["kernel"] == "auto" else from_spec(options["kernel"]),
-            value_kernel=from_spec(options["value_kernel"]),
-            lam=options["lam"],
-            mode=MODES[mode.pop("name")](**mode),
-            reward=reward,
-            backend=options["backend"],
-            delta=options["delta"],
-            reward_range="auto",
-            max_return=options["max_return"],
-            constants={name: "auto" if value is None else value for name, value in options["constants"].items()},
-            replan=options["replan"],
-            time_homogeneous=options["time_homogeneous"],
+            tensors.get("all_states"), Options.from_spec(options, reward), RewardRange.from_spec(meta["rewards"])
         )
-        self._rewards = RewardRange.from_spec(options["rewards"])
         self._memory.replay(tensors)
 
     # --- choices ---
@@ -340,24 +287,6 @@ class CMERL(Agent):
         if array.ndim == 0 or array.shape[1:] != self.states.shape:
             raise InputError(f"states must have shape (S, *{self.states.shape}), but has {array.shape}")
         return self.states.encode_many(array)
-
-    def _choose_kernel(self, kernel: Any) -> Kernel | None:
-        """The kernel, or None to let the memory choose it from the data."""
-        if not isinstance(kernel, str):
-            return as_kernel(kernel)
-        if kernel != "auto":
-            raise InputError(f"kernel must be a kernel or 'auto', not {kernel!r}")
-        if self.states.integer:
-            return StateAction(Delta(), Delta(), self.actions.rows.shape[1])
-        # A proof is about one kernel, fixed before the data.
-        return automatic_kernel(0.5, self.actions.rows.shape[1]) if self.mode.provable else None
-
-    def _choose_value_kernel(self, value_kernel: Any, kernel: Kernel | None) -> Kernel:
-        if not isinstance(value_kernel, str):
-            return as_kernel(value_kernel)
-        if self.states.integer:
-            return kernel.state_kernel if isinstance(kernel, StateAction) else Delta()
-        return Matern(1.5, WIDTH)  # value functions have kinks, which a smoother kernel would ring around
 
     def _problem(self) -> Problem:
         lo, hi = self.reward_range
@@ -376,10 +305,10 @@ class CMERL(Agent):
             kernel=self.kernel,
             value_kernel=self.value_kernel,
             tabular=tabular,
-            budget=FailureBudget(self.delta, learned_reward=self.reward == "learned"),
+            budget=FailureBudget(self.delta, learned_reward=self.options.reward == "learned"),
             embeddings=len(self._memory.embeddings),
             terminations=self._rewards.may_end,
-            **self._constants,
+            **self.options.constants,
         )
 
     # --- planning ---
@@ -389,8 +318,8 @@ class CMERL(Agent):
             problem=self._problem(),
             mode=self.mode if explore else Greedy(),
             r_min=self.reward_range[0],
-            max_return=self.max_return,
-            known_reward=None if self.reward == "learned" else self._known_reward,
+            max_return=self.options.max_return,
+            known_reward=self._known_reward,
             states=self._all_states,
         )
 
@@ -412,33 +341,20 @@ class CMERL(Agent):
             sign=sign,
         )
 
-    def _known_reward(self, states: Points) -> FloatArray:
-        """The user's reward function at states × actions (q, A); each state is asked for once."""
-        assert callable(self.reward)
-        assert isinstance(states, np.ndarray)
-        rows = []
-        for state in states:
-            key = state.tobytes()
-            if key not in self._rewards_at:
-                obs = self.states.decode(state[None])[0]
-                self._rewards_at[key] = np.array([check_reward(self.reward(obs, a)) for a in self.actions.values])
-            rows.append(self._rewards_at[key])
-        return np.array(rows).reshape(-1, len(self.actions))
-
     # --- learning ---
 
     def _after_step(self, step: int, obs: Any, action: Any, reward: float, next_obs: Any, done: bool) -> None:
         self._rewards.see(reward)
         state, next_state = self.states.encode(obs), self.states.encode(next_obs)
         z = np.hstack([state, np.array([np.ravel(action)], dtype=np.float64)])
-        if self.replan:
+        if self.options.replan:
             embedding = self._memory.embeddings[min(step, len(self._memory.embeddings) - 1)]
             self._surprise += math.log1p(float(embedding.std(z)[0]) ** 2 / self.lam)
         self._rewards.may_end |= done
         self._pending.append((step, z, next_state, reward, done))
 
     def _replanned(self, step: int) -> PlanPolicy | None:
-        if not self.replan or self._surprise <= REPLAN_SURPRISE:
+        if not self.options.replan or self._surprise <= REPLAN_SURPRISE:
             return None
         self._flush()
         self._replans += 1
@@ -473,14 +389,3 @@ class CMERL(Agent):
         steps, Z, next_states, rewards, done = zip(*pending, strict=True)
         batch = Transitions.of(np.vstack(Z), np.vstack(next_states), rewards, done)
         self._memory.update(np.array(steps, dtype=np.intp), batch)
-
-
-def check_constant(name: str, value: Any) -> float:
-    """A user's constant as a positive float."""
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        number = math.nan
-    if not (np.isfinite(number) and number > 0):
-        raise InputError(f"{name} must be a positive number or 'auto', not {value!r}")
-    return number

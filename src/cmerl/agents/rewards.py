@@ -1,13 +1,20 @@
-"""The range of rewards: declared, or learned as rewards arrive."""
+"""Rewards: their range, declared or learned as they arrive, and a reward function that a user knows."""
 
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from cmerl.agents.base import check_reward
+from cmerl.agents.spaces import ActionSet, StateSpace
 from cmerl.errors import InputError, RewardRangeError
+from cmerl.transitions import Points
+
+FloatArray = NDArray[np.float64]
 
 log = logging.getLogger("cmerl")
 
@@ -84,3 +91,23 @@ def check_range(reward_range: Any) -> tuple[float, float]:
     if not (np.isfinite(lo) and np.isfinite(hi) and lo <= hi):
         raise InputError(f"reward_range must be finite with lo ≤ hi, not ({lo:g}, {hi:g})")
     return lo, hi
+
+
+class KnownReward:
+    """A user's reward function at states × actions; each state is asked for once."""
+
+    def __init__(self, reward: Callable[[Any, Any], float], states: StateSpace, actions: ActionSet) -> None:
+        self._reward, self._states, self._actions = reward, states, actions
+        self._known: dict[bytes, FloatArray] = {}
+
+    def __call__(self, states: Points) -> FloatArray:
+        """Rewards (q, A) at encoded states."""
+        assert isinstance(states, np.ndarray)
+        rows = []
+        for state in states:
+            key = state.tobytes()
+            if key not in self._known:
+                obs = self._states.decode(state[None])[0]
+                self._known[key] = np.array([check_reward(self._reward(obs, a)) for a in self._actions.values])
+            rows.append(self._known[key])
+        return np.array(rows).reshape(-1, len(self._actions))

@@ -1,0 +1,161 @@
+"""What an agent was told: checked, and with the automatic choices made."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal, Self
+
+import numpy as np
+
+from cmerl.agents.base import check_reward
+from cmerl.agents.memory import BACKENDS, WIDTH, Recipe, automatic_kernel
+from cmerl.agents.spaces import ActionSet, StateSpace
+from cmerl.confidence import MODES, FailureBudget, Mode, as_mode
+from cmerl.errors import InputError
+from cmerl.kernels import Delta, Kernel, Matern, StateAction, as_kernel, from_spec
+
+Auto = Literal["auto"]
+RewardFunction = Callable[[Any, Any], float]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """The options of CME-RL, as ``CMERL`` explains them.
+
+    Attributes:
+        kernel: k_φ, or None to let the memory choose it from the data.
+        constants: B_P, B_V, B_R by name; None where automatic.
+    """
+
+    kernel: Kernel | None
+    value_kernel: Kernel
+    lam: float
+    mode: Mode
+    reward: RewardFunction | Literal["learned"]
+    backend: str
+    delta: float
+    max_return: float | None
+    constants: dict[str, float | None]
+    replan: bool
+    time_homogeneous: bool
+
+    @classmethod
+    def of(
+        cls,
+        states: StateSpace,
+        actions: ActionSet,
+        *,
+        kernel: Any,
+        value_kernel: Any,
+        lam: float | Auto,
+        bonus: str | Mode,
+        reward: RewardFunction | Literal["learned"],
+        backend: str,
+        delta: float,
+        max_return: float | None,
+        constants: dict[str, Any],
+        replan: bool | Auto,
+        time_homogeneous: bool,
+    ) -> Self:
+        """Options as a user gives them, checked; what was left to us is chosen."""
+        mode = as_mode(bonus)
+        if reward != "learned" and not callable(reward):
+            raise InputError(f"reward must be 'learned' or a callable (observation, action), not {reward!r}")
+        if replan not in (True, False, "auto"):
+            raise InputError(f"replan must be True, False or 'auto', not {replan!r}")
+        if replan is True and mode.provable:
+            raise InputError(f"bonus {mode.name!r} never replans inside an episode: drop replan=True")
+        provable_on = ("auto", "exact", "compressed", "nystrom") if mode.survives_projection else ("auto", "exact")
+        if mode.provable and backend in BACKENDS and backend not in provable_on:
+            raise InputError(f"bonus {mode.name!r} proves nothing on backend {backend!r}: use 'exact'")
+        chosen = choose_kernel(kernel, states, actions, provable=mode.provable)
+        return cls(
+            kernel=chosen,
+            value_kernel=choose_value_kernel(value_kernel, states, chosen),
+            lam=(1.0 if mode.provable else 0.1) if lam == "auto" else check_constant("lam", lam),
+            mode=mode,
+            reward=reward,
+            backend=backend,
+            delta=FailureBudget(check_constant("delta", delta), learned_reward=reward == "learned").delta,
+            max_return=None if max_return is None else check_reward(max_return),
+            constants={
+                name: None if value == "auto" else check_constant(name, value) for name, value in constants.items()
+            },
+            replan=not mode.provable if replan == "auto" else bool(replan),
+            time_homogeneous=time_homogeneous,
+        )
+
+    def recipe(self, actions: ActionSet, seed: int) -> Recipe:
+        """How embeddings are made."""
+        return Recipe(
+            kernel=self.kernel,
+            value_kernel=self.value_kernel,
+            lam=self.lam,
+            actions=actions.rows,
+            backend=self.backend,
+            track_std=self.mode.uses_sigma,
+            provable=self.mode.provable,
+            seed=seed,
+        )
+
+    def spec(self) -> dict[str, Any]:
+        """A JSON-able description; a reward function is left out."""
+        if MODES.get(self.mode.name) is not type(self.mode):
+            raise InputError(f"a bonus mode of your own, {type(self.mode).__name__}, cannot be saved")
+        return {
+            **{name: getattr(self, name) for name in PLAIN_OPTIONS},
+            "kernel": "auto" if self.kernel is None else self.kernel.spec(),
+            "value_kernel": self.value_kernel.spec(),
+            "mode": {"name": self.mode.name, **dataclasses.asdict(self.mode)},
+            "reward": self.reward if self.reward == "learned" else None,
+        }
+
+    @classmethod
+    def from_spec(cls, spec: dict[str, Any], reward: RewardFunction | Literal["learned"]) -> Self:
+        """The inverse of ``spec``."""
+        mode = dict(spec["mode"])
+        return cls(
+            **{name: spec[name] for name in PLAIN_OPTIONS},
+            kernel=None if spec["kernel"] == "auto" else from_spec(spec["kernel"]),
+            value_kernel=from_spec(spec["value_kernel"]),
+            mode=MODES[mode.pop("name")](**mode),
+            reward=reward,
+        )
+
+
+PLAIN_OPTIONS = ("lam", "backend", "delta", "max_return", "constants", "replan", "time_homogeneous")  # JSON as is
+
+
+def choose_kernel(kernel: Any, states: StateSpace, actions: ActionSet, *, provable: bool) -> Kernel | None:
+    """The kernel on state-actions, or None to let the memory choose it from the data."""
+    if not isinstance(kernel, str):
+        return as_kernel(kernel)
+    if kernel != "auto":
+        raise InputError(f"kernel must be a kernel or 'auto', not {kernel!r}")
+    if states.integer:
+        return StateAction(Delta(), Delta(), actions.rows.shape[1])
+    # A proof is about one kernel, fixed before the data.
+    return automatic_kernel(0.5, actions.rows.shape[1]) if provable else None
+
+
+def choose_value_kernel(value_kernel: Any, states: StateSpace, kernel: Kernel | None) -> Kernel:
+    """The kernel on states."""
+    if not isinstance(value_kernel, str):
+        return as_kernel(value_kernel)
+    if states.integer:
+        return kernel.state_kernel if isinstance(kernel, StateAction) else Delta()
+    return Matern(1.5, WIDTH)  # value functions have kinks, which a smoother kernel would ring around
+
+
+def check_constant(name: str, value: Any) -> float:
+    """A user's constant as a positive float."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = math.nan
+    if not (np.isfinite(number) and number > 0):
+        raise InputError(f"{name} must be a positive number or 'auto', not {value!r}")
+    return number
