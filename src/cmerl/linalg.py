@@ -296,3 +296,8 @@ def largest_eigenvalue(A: FloatArray) -> float:
     """Largest eigenvalue of a symmetric matrix (n, n)."""
     n = len(A)
     return float(eigh(A, eigvals_only=True, subset_by_index=[n - 1, n - 1])[0])
+
+
+def solve_small(M: FloatArray, b: FloatArray) -> FloatArray:
+    """M⁻¹b for a small square matrix that need not be symmetric, as in control problems."""
+    return np.asarray(np.linalg.solve(M, b))

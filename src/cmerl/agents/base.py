@@ -92,7 +92,7 @@ class Agent(ABC):
         self.env: gymnasium.Env[Any, Any] | None = env
         self.horizon = find_horizon(env, horizon)
         self._model = oracles.known_model(env)
-        self._solution: oracles.Solution | oracles.GridSolution | None = None
+        self._solution: oracles.AnySolution | None = None
         if isinstance(self._model, oracles.FiniteModel):
             self._solution = oracles.solve(self._model, self.horizon)
 
@@ -258,10 +258,11 @@ class Agent(ABC):
         if not isinstance(self._model, oracles.FiniteModel):
             # The expectation of the gaps' sum is V* − V^π. That itself would need the policy on the whole grid
             # after every episode, which costs far more than the agent does.
-            return oracles.gap_regret(self._solution, seen.observations, [int(a) for a in seen.actions]), "gaps"
+            return oracles.gap_regret(self._solution, seen.observations, seen.actions), "gaps"
         if len(policies) > 1:
             states = [self._model.index(obs) for obs in seen.observations]
             return oracles.gap_regret(self._solution, states, [int(a) for a in seen.actions]), "gaps"
+        assert isinstance(self._solution, oracles.Solution)
         played: Any = policies[0]
         if hasattr(played, "probabilities"):  # a random policy is evaluated as such, not as what it drew
             played = played.probabilities(self._model.observations)

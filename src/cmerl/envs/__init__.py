@@ -6,6 +6,8 @@ from cmerl.envs.chain import Chain
 from cmerl.envs.deepsea import DeepSea
 from cmerl.envs.finite import FiniteMDP
 from cmerl.envs.gridworld import GridWorld
+from cmerl.envs.inventory import Inventory, Prices
+from cmerl.envs.linear_quadratic import LinearQuadratic
 from cmerl.envs.pball import BallDynamics, PBall2D
 from cmerl.envs.random_mdp import RandomMDP, random_mdp
 from cmerl.envs.registration import register
@@ -17,7 +19,10 @@ __all__ = [
     "DeepSea",
     "FiniteMDP",
     "GridWorld",
+    "Inventory",
+    "LinearQuadratic",
     "PBall2D",
+    "Prices",
     "RandomMDP",
     "RiverSwim",
     "random_mdp",

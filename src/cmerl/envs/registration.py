@@ -14,7 +14,9 @@ WORLDS: dict[str, tuple[str, dict[str, Any]]] = {
     "cmerl/GridWorld-v0": ("cmerl.envs.gridworld:GridWorld", {}),
     "cmerl/DeepSea-v0": ("cmerl.envs.deepsea:DeepSea", {}),
     "cmerl/RandomMDP-v0": ("cmerl.envs.random_mdp:RandomMDP", {"states": 10, "actions": 3, "seed": 0}),
+    "cmerl/Inventory-v0": ("cmerl.envs.inventory:Inventory", {}),
     "cmerl/PBall2D-v0": ("cmerl.envs.pball:PBall2D", {}),
+    "cmerl/LinearQuadratic-v0": ("cmerl.envs.linear_quadratic:LinearQuadratic", {}),
 }
 
 

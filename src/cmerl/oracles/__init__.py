@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cmerl.oracles.bellman import SUM_TOLERANCE, Floats, Integers
-from cmerl.oracles.dispatch import evaluate, known_model, solve
+from cmerl.oracles.dispatch import Model, evaluate, known_model, solve
 from cmerl.oracles.finite import Evaluation, FiniteModel, Solution, finite_model, gap_at
 from cmerl.oracles.grid import (
     Grid,
@@ -14,10 +14,19 @@ from cmerl.oracles.grid import (
     smooth_model,
     solve_smooth,
 )
-from cmerl.oracles.regret import gap_regret, policy_regret
+from cmerl.oracles.regret import AnySolution, gap_regret, policy_regret
+from cmerl.oracles.riccati import (
+    LinearQuadraticModel,
+    QuadraticEvaluation,
+    QuadraticSolution,
+    evaluate_linear_policy,
+    linear_quadratic_model,
+    solve_linear_quadratic,
+)
 
 __all__ = [
     "SUM_TOLERANCE",
+    "AnySolution",
     "Evaluation",
     "FiniteModel",
     "Floats",
@@ -25,16 +34,23 @@ __all__ = [
     "GridEvaluation",
     "GridSolution",
     "Integers",
+    "LinearQuadraticModel",
+    "Model",
+    "QuadraticEvaluation",
+    "QuadraticSolution",
     "SmoothModel",
     "Solution",
     "evaluate",
+    "evaluate_linear_policy",
     "evaluate_smooth",
     "finite_model",
     "gap_at",
     "gap_regret",
     "known_model",
+    "linear_quadratic_model",
     "policy_regret",
     "smooth_model",
     "solve",
+    "solve_linear_quadratic",
     "solve_smooth",
 ]

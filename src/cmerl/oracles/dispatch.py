@@ -1,4 +1,4 @@
-"""Which oracle knows a world: tables for finite ones, a grid for smooth ones."""
+"""Which oracle knows a world: tables for finite ones, a grid for smooth ones, Riccati for linear-quadratic ones."""
 
 from __future__ import annotations
 
@@ -15,13 +15,23 @@ from cmerl.oracles.grid import (
     smooth_model,
     solve_smooth,
 )
+from cmerl.oracles.riccati import (
+    LinearQuadraticModel,
+    QuadraticEvaluation,
+    QuadraticSolution,
+    evaluate_linear_policy,
+    linear_quadratic_model,
+    solve_linear_quadratic,
+)
+
+Model = FiniteModel | SmoothModel | LinearQuadraticModel
 
 
-def known_model(env: Any) -> FiniteModel | SmoothModel | None:
+def known_model(env: Any) -> Model | None:
     """Return what ``env`` lets us know of its dynamics, or None; a model is returned as it is."""
-    if isinstance(env, FiniteModel | SmoothModel):
+    if isinstance(env, Model):
         return env
-    return finite_model(env) or smooth_model(env)
+    return finite_model(env) or smooth_model(env) or linear_quadratic_model(env)
 
 
 @overload
@@ -29,16 +39,23 @@ def solve(env: FiniteModel, horizon: int) -> Solution: ...
 @overload
 def solve(env: SmoothModel, horizon: int) -> GridSolution: ...
 @overload
+def solve(env: LinearQuadraticModel, horizon: int) -> QuadraticSolution: ...
+@overload
 def solve(env: Any, horizon: int) -> Any: ...
-def solve(env: Any, horizon: int) -> Solution | GridSolution:
-    """Return V* and Q* over ``horizon`` steps: exact for finite worlds, on a grid for smooth ones.
+def solve(env: Any, horizon: int) -> Solution | GridSolution | QuadraticSolution:
+    """Return V* and Q* over ``horizon`` steps: on a grid for smooth worlds, exact for all others.
 
     Args:
-        env: A model, or an environment that exposes one (see :func:`finite_model` and :func:`smooth_model`).
+        env: A model, or an environment that exposes one (see :func:`finite_model`, :func:`smooth_model` and
+            :func:`linear_quadratic_model`).
         horizon: Number of steps H ≥ 1.
     """
     model, horizon = _require_model(env), check_horizon(horizon)
-    return solve_finite(model, horizon) if isinstance(model, FiniteModel) else solve_smooth(model, horizon)
+    if isinstance(model, FiniteModel):
+        return solve_finite(model, horizon)
+    if isinstance(model, LinearQuadraticModel):
+        return solve_linear_quadratic(model, horizon)
+    return solve_smooth(model, horizon)
 
 
 @overload
@@ -46,9 +63,11 @@ def evaluate(env: FiniteModel, policy: Any, horizon: int) -> Evaluation: ...
 @overload
 def evaluate(env: SmoothModel, policy: Any, horizon: int) -> GridEvaluation: ...
 @overload
+def evaluate(env: LinearQuadraticModel, policy: Any, horizon: int) -> QuadraticEvaluation: ...
+@overload
 def evaluate(env: Any, policy: Any, horizon: int) -> Any: ...
-def evaluate(env: Any, policy: Any, horizon: int) -> Evaluation | GridEvaluation:
-    """Return V^π for every step and state: exact for finite worlds, on a grid of G points for smooth ones.
+def evaluate(env: Any, policy: Any, horizon: int) -> Evaluation | GridEvaluation | QuadraticEvaluation:
+    """Return V^π for every step and state: on a grid of G points for smooth worlds, exact for all others.
 
     Args:
         env: A model, or an environment that exposes one.
@@ -57,20 +76,24 @@ def evaluate(env: Any, policy: Any, horizon: int) -> Evaluation | GridEvaluation
             - an (H, S) array of actions,
             - an (H, S, A) array of action probabilities,
             - an object whose ``table(observations)`` returns the first of these,
-            - a callable ``policy(obs, step)`` that returns an action, always the same one; it is called H·S times.
+            - a callable ``policy(obs, step)`` that returns an action, always the same one; it is called H·S times;
+
+            in linear-quadratic worlds the gains (H, m, d) of the policy a = −K_h s.
         horizon: Number of steps H ≥ 1.
     """
     model, horizon = _require_model(env), check_horizon(horizon)
     if isinstance(model, FiniteModel):
         return evaluate_finite(model, policy, horizon)
+    if isinstance(model, LinearQuadraticModel):
+        return evaluate_linear_policy(model, policy, horizon)
     return evaluate_smooth(model, policy, horizon)
 
 
-def _require_model(env: Any) -> FiniteModel | SmoothModel:
+def _require_model(env: Any) -> Model:
     model = known_model(env)
     if model is None:
         raise InputError(
             "an exact value needs a known model: env.unwrapped must expose arrays P (S, A, S) and R (S, A), "
-            "or dynamics that are a cmerl.oracles.SmoothModel."
+            "or dynamics that are a cmerl.oracles.SmoothModel or LinearQuadraticModel."
         )
     return model
