@@ -96,6 +96,11 @@ class Agent(ABC):
         if isinstance(self._model, oracles.FiniteModel):
             self._solution = oracles.solve(self._model, self.horizon)
 
+    @property
+    def _may_end(self) -> bool:
+        """Whether an episode may end early, as far as is known beforehand."""
+        return self._model is None or (isinstance(self._model, oracles.FiniteModel) and self._model.terminates)
+
     # --- for users ---
 
     def learn(self, episodes: int, progress_bar: bool = False, callback: Callback | None = None) -> Self:

@@ -117,7 +117,7 @@ class CMERL(Agent):
                 time_homogeneous=time_homogeneous,
             ),
             # A proof must allow for early ends from the start; otherwise they count once one was seen.
-            RewardRange(reward_range, may_end=as_mode(bonus).provable and self._model is None),
+            RewardRange(reward_range, may_end=as_mode(bonus).provable and self._may_end),
         )
 
     def _set_up(self, all_states: FloatArray | None, options: Options, rewards: RewardRange) -> None:

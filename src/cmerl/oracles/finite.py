@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cmerl.errors import InputError
-from cmerl.oracles.bellman import Floats, Integers, action_probabilities, backward
+from cmerl.oracles.bellman import SUM_TOLERANCE, Floats, Integers, action_probabilities, backward
 from cmerl.oracles.checks import check_horizon, check_index, check_indices, is_transformed
 
 
@@ -20,7 +20,7 @@ class FiniteModel:
     """The tables of a finite MDP.
 
     Attributes:
-        P: (S, A, S) transition probabilities.
+        P: (S, A, S) probabilities of going on in a state; what is missing to one ends the episode.
         R: (S, A) expected rewards.
         start: (S,) distribution of the first state.
         observations: What is observed in each state: integers (S,), or rows of (S, d).
@@ -36,6 +36,11 @@ class FiniteModel:
             raise InputError("a finite model needs P of shape (S, A, S) and R of shape (S, A).")
         if len(self.start) != len(self.R) or len(self.observations) != len(self.R):
             raise InputError(f"start and observations need one entry for each of the {len(self.R)} states.")
+
+    @property
+    def terminates(self) -> bool:
+        """Whether an episode may end before the horizon."""
+        return bool((self.P.sum(axis=2) < 1 - SUM_TOLERANCE).any())
 
     def index(self, obs: Any) -> int:
         """Return the state in which ``obs`` is observed."""
@@ -94,6 +99,7 @@ class Solution(Evaluation):
 def finite_model(env: Any) -> FiniteModel | None:
     """Return the model that ``env.unwrapped`` exposes as ``P`` (S, A, S) and ``R`` (S, A), or None.
 
+    The dictionary ``P[s][a] = [(probability, next state, reward, terminated), …]`` of Gymnasium's toy worlds will do.
     None also where a wrapper changes what is observed, done or earned: the tables would not be those of ``env``.
     A missing ``start`` means state 0, and missing ``observations`` mean the states' numbers.
     """
@@ -102,7 +108,8 @@ def finite_model(env: Any) -> FiniteModel | None:
     core = getattr(env, "unwrapped", env)
     P: Any = getattr(core, "P", None)
     R: Any = getattr(core, "R", None)
-    # Gymnasium's toy worlds have a dictionary called P: that is another format, not a model in ours.
+    if isinstance(P, dict):
+        return _toy_model(core, P)
     if not _are_tables(P, R):
         return None
     states = len(R)
@@ -113,6 +120,22 @@ def finite_model(env: Any) -> FiniteModel | None:
         start=np.eye(states)[check_index("start", start, states)] if start.ndim == 0 else start,
         observations=np.asarray(getattr(core, "observations", np.arange(states))),
     )
+
+
+def _toy_model(core: Any, outcomes: dict[int, dict[int, list[tuple[float, int, float, bool]]]]) -> FiniteModel | None:
+    """The model of a toy world of Gymnasium, from its own dictionary of outcomes."""
+    start = getattr(core, "initial_state_distrib", None)
+    if start is None or getattr(core, "fickle_passenger", False):  # a fickle passenger is not in Taxi's dictionary
+        return None
+    states, actions = len(outcomes), len(outcomes[0])
+    P, R = np.zeros((states, actions, states)), np.zeros((states, actions))
+    for s, by_action in outcomes.items():
+        for a, possible in by_action.items():
+            for probability, next_state, reward, terminated in possible:
+                R[s, a] += probability * reward
+                if not terminated:
+                    P[s, a, next_state] += probability
+    return FiniteModel(P, R, np.asarray(start, dtype=np.float64), np.arange(states))
 
 
 def solve_finite(model: FiniteModel, horizon: int) -> Solution:
