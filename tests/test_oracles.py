@@ -235,13 +235,13 @@ def test_any_environment_with_tables_has_a_model():
 
 
 def test_other_environments_have_none():
-    assert finite_model(gymnasium.make("CartPole-v1")) is None
-    assert finite_model(gymnasium.make("CartPole-v1")) is None
+    cart_pole = gymnasium.make("CartPole-v1")
+    assert finite_model(cart_pole) is None
     assert finite_model(SimpleNamespace(P=np.zeros((2, 1, 3)), R=np.zeros((2, 1)))) is None
     with pytest.raises(InputError, match=r"P \(S, A, S\) and R \(S, A\)"):
-        solve(frozen_lake, 5)
+        solve(cart_pole, 5)
     with pytest.raises(InputError, match=r"P \(S, A, S\) and R \(S, A\)"):
-        evaluate(frozen_lake, lambda obs, step: 0, 5)
+        evaluate(cart_pole, lambda obs, step: 0, 5)
 
 
 # --- errors ------------------------------------------------------------------------------------------------
