@@ -544,8 +544,8 @@ def test_candidates_of_continuous_actions():
             assert self.action_space.contains(action)
             return np.zeros(1), float(1 - abs(action[0] - 0.5)), False, False, {}
 
-    with pytest.raises(InputError, match="actions="):
-        CMERL(Line(), horizon=2)
+    automatic = CMERL(Line(), horizon=2, reward_range=(-1, 1)).learn(12)
+    assert automatic.predict(np.zeros(1), explore=False) == pytest.approx(0.5, abs=0.3)
     agent = CMERL(Line(), horizon=2, actions=[[-1.0], [0.0], [0.5], [1.0]], reward_range=(-1, 1)).learn(12)
     assert agent.predict(np.zeros(1), explore=False) == pytest.approx(0.5)
     assert agent.history[-1].ret == pytest.approx(2.0)

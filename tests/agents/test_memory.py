@@ -12,7 +12,7 @@ from cmerl.agents import CMERL, memory
 from cmerl.agents.memory import Memory, Recipe, automatic_kernel, shared_fraction
 from cmerl.embedding import CompressedEmbedding, ExactEmbedding
 from cmerl.errors import InputError
-from cmerl.kernels import RBF, Matern
+from cmerl.kernels import RBF, Delta, Matern
 from cmerl.transitions import Transitions
 
 ACTIONS = np.arange(2.0)[:, None]
@@ -24,6 +24,7 @@ def recipe(**changes: object) -> Recipe:
         "value_kernel": Matern(1.5, 0.2),
         "lam": 0.1,
         "actions": ACTIONS,
+        "action_kernel": Delta(),
         "backend": "auto",
         "track_std": False,
         "provable": False,
@@ -47,7 +48,7 @@ def feed(held: Memory, data: Transitions, size: int = 20) -> Memory:
 
 
 def test_the_automatic_kernel_is_one_at_equal_points_and_rho_between_actions() -> None:
-    kernel = automatic_kernel(0.7, 1)
+    kernel = automatic_kernel(0.7, Delta(), 1)
     Z = np.array([[0.3, 0.4, 0.0], [0.3, 0.4, 1.0], [0.4, 0.4, 0.0], [0.4, 0.4, 1.0]])
     near, nearer = np.exp(-0.5), np.exp(-0.5 * 4)  # one width apart, and two of the narrower
     expected = np.array([1.0, 0.7, 0.7 * near + 0.3 * nearer, 0.7 * near])
@@ -61,7 +62,7 @@ def test_actions_share_more_the_less_a_step_moves(step: float, expected: float) 
 
 def test_the_kernel_follows_the_data_at_doubling_times() -> None:
     held = feed(Memory(recipe(kernel=None), 1), walk(40, 0.001))
-    assert held.kernel == automatic_kernel(0.9, 1)
+    assert held.kernel == automatic_kernel(0.9, Delta(), 1)
     assert held.embeddings[0].kernel == held.kernel
     assert held.embeddings[0].n == 40
 

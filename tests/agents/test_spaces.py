@@ -6,7 +6,7 @@ import pytest
 from gymnasium import spaces
 
 from cmerl import CMERL
-from cmerl.agents.spaces import ActionSet, StateSpace
+from cmerl.agents.spaces import StateSpace
 from cmerl.errors import InputError
 
 
@@ -126,26 +126,3 @@ def test_a_state_may_be_any_kind_of_integer(obs):
 def test_other_observation_spaces_are_refused_with_advice(space):
     with pytest.raises(InputError, match="wrapper"):
         StateSpace.of(space)
-
-
-def test_finite_action_spaces_are_enumerated():
-    assert ActionSet.of(spaces.Discrete(3, start=-1)).values == (-1, 0, 1)
-    pairs = ActionSet.of(spaces.MultiDiscrete([2, 3]))
-    assert len(pairs) == 6
-    np.testing.assert_array_equal(pairs.rows, [[i, j] for i in range(2) for j in range(3)])
-    assert len(ActionSet.of(spaces.MultiBinary(3))) == 8
-
-
-def test_continuous_actions_need_candidates():
-    box = spaces.Box(-1.0, 1.0, (1,), np.float32)
-    with pytest.raises(InputError, match="actions="):
-        ActionSet.of(box)
-    with pytest.raises(InputError, match="actions="):
-        ActionSet.of(spaces.MultiDiscrete([100, 100]))
-    chosen = ActionSet.of(box, [[-1.0], [0.5]])
-    assert all(box.contains(a) for a in chosen.values)
-    np.testing.assert_allclose(chosen.rows, [[-1.0], [0.5]])
-    with pytest.raises(InputError, match="not in the action space"):
-        ActionSet.of(box, [[2.0]])
-    with pytest.raises(InputError, match="at least one"):
-        ActionSet.of(box, [])

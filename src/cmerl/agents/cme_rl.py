@@ -13,12 +13,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cmerl.agents import storage
+from cmerl.agents.actions import ActionSet
 from cmerl.agents.base import Agent, Policy, check_step
 from cmerl.agents.memory import Memory
 from cmerl.agents.options import Auto, Options, RewardFunction
 from cmerl.agents.policies import PlanPolicy
 from cmerl.agents.rewards import KnownReward, RewardRange
-from cmerl.agents.spaces import ActionSet, StateSpace
+from cmerl.agents.spaces import StateSpace
 from cmerl.confidence import ConfidenceSet, FailureBudget, Greedy, Mode, Paper, Problem, Tight, as_mode
 from cmerl.embedding import ConditionalMeanEmbedding
 from cmerl.errors import CmerlError, InputError
@@ -42,7 +43,7 @@ class CMERL(Agent):
     True
 
     Args:
-        env: a Gymnasium environment with finitely many actions.
+        env: a Gymnasium environment.
         horizon: steps per episode; defaults to the environment's own.
         seed: root of all randomness.
         kernel: k_φ on state-actions, or "auto": delta kernels on Discrete observations, else RBF kernels on
@@ -64,7 +65,7 @@ class CMERL(Agent):
             ``B_R`` on ‖R‖_φ, both for rewards counted from the lower end of ``reward_range``.
         replan: plan anew inside an episode once enough was learned; "auto" does so except in provable modes.
         time_homogeneous: False learns a transition law for each step of the episode.
-        actions: candidate actions, where the action space is not finite.
+        actions: candidate actions, where the action space is not finite; by default a low-discrepancy set.
         states: all observations (S, …), where states are finitely many but not Discrete.
     """
 
@@ -95,7 +96,7 @@ class CMERL(Agent):
     ) -> None:
         super().__init__(env, horizon=horizon, seed=seed)
         self.states = StateSpace.of(env.observation_space)
-        self.actions = ActionSet.of(env.action_space, actions)
+        self.actions = ActionSet.of(env.action_space, actions, self._rng(3))
         all_states = self.states.all_states
         if states is not None:
             all_states = self._encode_all(states)
@@ -256,7 +257,7 @@ class CMERL(Agent):
     # --- on disk ---
 
     def _state(self) -> tuple[storage.Tensors, dict[str, Any]]:
-        tensors = {**self._memory.tensors(len(self.states.low)), "actions": self.actions.rows}
+        tensors = {**self._memory.tensors(len(self.states.low)), "actions": self.actions.table}
         if self._all_states is not None:
             tensors["all_states"] = self._all_states
         about = {"options": self.options.spec(), "rewards": self._rewards.spec()}
@@ -346,7 +347,7 @@ class CMERL(Agent):
     def _after_step(self, step: int, obs: Any, action: Any, reward: float, next_obs: Any, done: bool) -> None:
         self._rewards.see(reward)
         state, next_state = self.states.encode(obs), self.states.encode(next_obs)
-        z = np.hstack([state, np.array([np.ravel(action)], dtype=np.float64)])
+        z = np.hstack([state, self.actions.encode(action)])
         if self.options.replan:
             embedding = self._memory.embeddings[min(step, len(self._memory.embeddings) - 1)]
             self._surprise += math.log1p(float(embedding.std(z)[0]) ** 2 / self.lam)

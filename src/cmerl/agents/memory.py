@@ -35,6 +35,7 @@ class Recipe:
         value_kernel: k_ψ on states.
         lam: the ridge λ.
         actions: the finite action set (A, d_a).
+        action_kernel: k_a of the automatic kernel.
         backend: one of ``BACKENDS``.
         track_std: whether plans use σ.
         provable: whether bounds must hold: then "auto" stays exact, and V is interpolated as it is.
@@ -45,6 +46,7 @@ class Recipe:
     value_kernel: Kernel
     lam: float
     actions: FloatArray
+    action_kernel: Kernel
     backend: str
     track_std: bool
     provable: bool
@@ -71,7 +73,7 @@ class Memory:
         if recipe.backend not in BACKENDS:
             raise InputError(f"backend {recipe.backend!r} is unknown: use one of {', '.join(BACKENDS)}")
         self.recipe = recipe
-        self.kernel = recipe.kernel or automatic_kernel(0.5, recipe.actions.shape[1])
+        self.kernel = recipe.kernel or automatic_kernel(0.5, recipe.action_kernel, recipe.actions.shape[1])
         self._count = count
         self._backend = "exact" if recipe.backend == "auto" else recipe.backend
         self.batches: list[tuple[IntArray, Transitions]] | None = []  # None once it was too long to keep
@@ -144,7 +146,7 @@ class Memory:
         self._adapted_at = self.n
         action_dims = self.recipe.actions.shape[1]
         rho = shared_fraction(concatenate([batch for _, batch in self.batches]), action_dims)
-        kernel = automatic_kernel(rho, action_dims)
+        kernel = automatic_kernel(rho, self.recipe.action_kernel, action_dims)
         if kernel == self.kernel:
             return False
         self.kernel = kernel
@@ -166,14 +168,14 @@ class Memory:
         return True
 
 
-def automatic_kernel(rho: float, action_dims: int) -> Kernel:
+def automatic_kernel(rho: float, action_kernel: Kernel, action_dims: int) -> Kernel:
     """The kernel on continuous states: what actions share is smooth, what they do differently is local.
 
     A fraction ρ of the kernel does not look at the action. The rest is each action's own, at half the width: were it
     as wide as what they share, an action found bad on one side of a goal would be taken for bad on the other too.
     """
     shared = StateAction(RBF(WIDTH), Constant(rho), action_dims)
-    own = StateAction(RBF(WIDTH / 2), (1.0 - rho) * Delta(), action_dims)
+    own = StateAction(RBF(WIDTH / 2), (1.0 - rho) * action_kernel, action_dims)
     return shared + own
 
 

@@ -10,9 +10,10 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
+from cmerl.agents.actions import ActionSet
 from cmerl.agents.base import check_reward
 from cmerl.agents.memory import BACKENDS, WIDTH, Recipe, automatic_kernel
-from cmerl.agents.spaces import ActionSet, StateSpace
+from cmerl.agents.spaces import StateSpace
 from cmerl.confidence import MODES, FailureBudget, Mode, as_mode
 from cmerl.errors import InputError
 from cmerl.kernels import Delta, Kernel, Matern, StateAction, as_kernel, from_spec
@@ -95,6 +96,7 @@ class Options:
             value_kernel=self.value_kernel,
             lam=self.lam,
             actions=actions.rows,
+            action_kernel=actions.kernel,
             backend=self.backend,
             track_std=self.mode.uses_sigma,
             provable=self.mode.provable,
@@ -136,9 +138,9 @@ def choose_kernel(kernel: Any, states: StateSpace, actions: ActionSet, *, provab
     if kernel != "auto":
         raise InputError(f"kernel must be a kernel or 'auto', not {kernel!r}")
     if states.integer:
-        return StateAction(Delta(), Delta(), actions.rows.shape[1])
+        return StateAction(Delta(), actions.kernel, actions.rows.shape[1])
     # A proof is about one kernel, fixed before the data.
-    return automatic_kernel(0.5, actions.rows.shape[1]) if provable else None
+    return automatic_kernel(0.5, actions.kernel, actions.rows.shape[1]) if provable else None
 
 
 def choose_value_kernel(value_kernel: Any, states: StateSpace, kernel: Kernel | None) -> Kernel:

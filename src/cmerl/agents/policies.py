@@ -10,8 +10,9 @@ import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
+from cmerl.agents.actions import ActionSet
 from cmerl.agents.base import check_step
-from cmerl.agents.spaces import ActionSet, StateSpace
+from cmerl.agents.spaces import StateSpace
 from cmerl.planning import Plan
 
 

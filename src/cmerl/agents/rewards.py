@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cmerl.agents.actions import ActionSet
 from cmerl.agents.base import check_reward
-from cmerl.agents.spaces import ActionSet, StateSpace
+from cmerl.agents.spaces import StateSpace
 from cmerl.errors import InputError, RewardRangeError
 from cmerl.transitions import Points
 

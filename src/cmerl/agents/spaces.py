@@ -1,9 +1,7 @@
-"""Between Gymnasium's spaces and the rows that kernels see."""
+"""Between Gymnasium's observation spaces and the rows that kernels see."""
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,8 +12,6 @@ from numpy.typing import NDArray
 from cmerl.errors import InputError
 
 FloatArray = NDArray[np.float64]
-
-MOST_ACTIONS = 1000  # enumerating more than this is surely not meant
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,59 +114,3 @@ class StateSpace:
         if self.states is not None:
             return [int(v) for v in x[:, 0]]
         return [row.reshape(self.shape).astype(np.int64 if self.integer else np.float64) for row in x]
-
-
-@dataclass(frozen=True, eq=False)
-class ActionSet:
-    """The finitely many actions that are considered.
-
-    Attributes:
-        values: what ``env.step`` takes, by index.
-        rows: what the kernel sees (A, d_a).
-    """
-
-    values: tuple[Any, ...]
-    rows: FloatArray
-
-    def __len__(self) -> int:
-        return len(self.values)
-
-    @classmethod
-    def of(cls, space: spaces.Space[Any], actions: Sequence[Any] | None = None) -> ActionSet:
-        """All actions of a finite space, or the given candidates of any space."""
-        if actions is None:
-            values = _enumerate(space)
-        else:
-            values = [np.asarray(a, dtype=space.dtype) if space.shape else a for a in actions]
-            for a in values:
-                if not space.contains(a):
-                    raise InputError(f"the candidate action {a!r} is not in the action space {space}")
-            if not values:
-                raise InputError("actions must hold at least one candidate")
-        return cls(tuple(values), np.array([np.ravel(a) for a in values], dtype=np.float64))
-
-    def spec(self) -> dict[str, Any]:
-        """How actions are handed to the environment, as JSON."""
-        first = np.asarray(self.values[0])
-        return {"shape": list(first.shape), "dtype": first.dtype.str}
-
-    @classmethod
-    def from_spec(cls, spec: dict[str, Any], rows: FloatArray) -> ActionSet:
-        """The inverse of ``spec``, from the rows that the kernel sees."""
-        if not spec["shape"]:
-            return cls(tuple(int(row[0]) for row in rows), rows)
-        return cls(tuple(row.reshape(spec["shape"]).astype(spec["dtype"]) for row in rows), rows)
-
-
-def _enumerate(space: spaces.Space[Any]) -> list[Any]:
-    if isinstance(space, spaces.Discrete):
-        return list(range(int(space.start), int(space.start + space.n)))
-    if isinstance(space, spaces.MultiDiscrete | spaces.MultiBinary):
-        sizes = space.nvec.ravel() if isinstance(space, spaces.MultiDiscrete) else [2] * int(np.prod(space.shape))
-        if np.prod(sizes, dtype=float) <= MOST_ACTIONS:
-            grid = itertools.product(*(range(int(n)) for n in sizes))
-            return [np.array(a, dtype=space.dtype).reshape(space.shape) for a in grid]
-    raise InputError(
-        f"the action space {space} has no small finite set of actions: pass actions=[…] with candidates, "
-        "or use a wrapper that discretises it"
-    )

@@ -1,0 +1,184 @@
+"""Between Gymnasium's action spaces and the finitely many actions that a plan ranges over."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from gymnasium import spaces
+from numpy.typing import NDArray
+
+from cmerl.actions import candidates
+from cmerl.errors import InputError
+from cmerl.kernels import RBF, Delta, Kernel
+
+FloatArray = NDArray[np.float64]
+
+MOST_ACTIONS = 1000  # enumerating more than this is surely not meant
+WIDTH = 0.25  # of the automatic kernel on continuous actions, scaled to [−1, 1]
+
+
+@dataclass(frozen=True, eq=False)
+class ActionScale:
+    """Continuous actions as points of the cube [−1, 1]^d, and back.
+
+    Attributes:
+        low: what becomes −1 (d,).
+        high: what becomes 1 (d,).
+        shape: shape of an action of the environment.
+        dtype: its type.
+    """
+
+    low: FloatArray
+    high: FloatArray
+    shape: tuple[int, ...]
+    dtype: str
+
+    @classmethod
+    def of(cls, box: spaces.Box) -> ActionScale | None:
+        """The scale of a bounded Box; None if a bound is missing."""
+        if not box.is_bounded():
+            return None
+        low, high = (np.asarray(bound, dtype=np.float64).ravel() for bound in (box.low, box.high))
+        return cls(low, high, tuple(box.shape), np.dtype(box.dtype).str)
+
+    def encode(self, actions: NDArray[Any]) -> FloatArray:
+        """Actions (q, *shape) as rows (q, d)."""
+        x = np.asarray(actions, dtype=np.float64).reshape(len(actions), -1)
+        width = np.where(self.high > self.low, self.high - self.low, 1.0)
+        return np.where(self.high > self.low, 2.0 * (x - self.low) / width - 1.0, 0.0) + 0.0  # no negative zeros
+
+    def decode(self, rows: FloatArray) -> list[NDArray[Any]]:
+        """What ``env.step`` takes, for rows (q, d)."""
+        actions = self.low + (rows + 1.0) / 2.0 * (self.high - self.low)
+        if np.dtype(self.dtype).kind != "f":
+            actions = np.rint(actions)
+        # The rounding of a narrower type must not leave the box.
+        low, high = self.low.astype(self.dtype), self.high.astype(self.dtype)
+        return [a.reshape(self.shape) for a in np.clip(actions.astype(self.dtype), low, high)]
+
+    @property
+    def zero(self) -> FloatArray:
+        """Doing nothing, as a row (d,): the action 0, or the nearest that there is."""
+        nearest = np.clip(np.zeros_like(self.low), self.low, self.high)
+        return np.asarray(self.encode(nearest[None])[0])
+
+
+@dataclass(frozen=True, eq=False)
+class ActionSet:
+    """The finitely many actions that are considered.
+
+    Attributes:
+        values: what ``env.step`` takes, by index.
+        rows: what the kernel sees (A, d_a): finitely many actions as they are, continuous ones scaled to [−1, 1].
+        scale: of continuous actions; None where there are no others but these.
+    """
+
+    values: tuple[Any, ...]
+    rows: FloatArray
+    scale: ActionScale | None = None
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    @classmethod
+    def of(
+        cls,
+        space: spaces.Space[Any],
+        actions: Sequence[Any] | None = None,
+        rng: np.random.Generator | None = None,
+    ) -> ActionSet:
+        """All actions of a finite space, candidates of a continuous one, or those given.
+
+        Args:
+            space: the environment's action space.
+            actions: candidates of any space; then there are no others.
+            rng: places automatic candidates of a continuous space.
+        """
+        if actions is not None:
+            return cls._with_rows(_given(space, actions), None)
+        scale = ActionScale.of(space) if isinstance(space, spaces.Box) else None
+        if scale is None:
+            return cls._with_rows(_enumerate(space), None)
+        return cls._with_rows(scale.decode(candidates(scale.zero, rng or np.random.default_rng(0))), scale)
+
+    @property
+    def continuous(self) -> bool:
+        """Whether there are more actions between these."""
+        return self.scale is not None
+
+    @property
+    def kernel(self) -> Kernel:
+        """How alike actions are by default: smooth where they are continuous, else equal or not."""
+        return RBF(WIDTH * float(np.sqrt(self.rows.shape[1]))) if self.continuous else Delta()
+
+    def encode(self, action: Any) -> FloatArray:
+        """What the kernel sees of an action (1, d_a), one of ``values`` or another."""
+        if self.scale is not None:
+            return self.scale.encode(np.asarray(action)[None])
+        return np.array([np.ravel(action)], dtype=np.float64)
+
+    def decode(self, row: FloatArray) -> Any:
+        """The action of the environment behind a row (d_a,)."""
+        if self.scale is not None:
+            return self.scale.decode(row[None])[0]
+        first = self.values[0]
+        return row.reshape(first.shape).astype(first.dtype) if isinstance(first, np.ndarray) else int(row[0])
+
+    def spec(self) -> dict[str, Any]:
+        """How actions are handed to the environment, as JSON."""
+        first = np.asarray(self.values[0])
+        bounds = None if self.scale is None else [self.scale.low.tolist(), self.scale.high.tolist()]
+        return {"shape": list(first.shape), "dtype": first.dtype.str, "bounds": bounds}
+
+    @property
+    def table(self) -> FloatArray:
+        """The actions as they are (A, d_a), for saving."""
+        return np.array([np.ravel(a) for a in self.values], dtype=np.float64)
+
+    @classmethod
+    def from_spec(cls, spec: dict[str, Any], table: FloatArray) -> ActionSet:
+        """The inverse of ``spec`` and ``table``."""
+        values: list[Any] = [row.reshape(spec["shape"]).astype(spec["dtype"]) for row in table]
+        if not spec["shape"]:
+            values = [int(a) for a in values]
+        if spec["bounds"] is None:
+            return cls._with_rows(values, None)
+        low, high = (np.array(bound) for bound in spec["bounds"])
+        return cls._with_rows(values, ActionScale(low, high, tuple(spec["shape"]), spec["dtype"]))
+
+    @classmethod
+    def _with_rows(cls, values: Sequence[Any], scale: ActionScale | None) -> ActionSet:
+        found = cls(tuple(values), np.empty((0, 1)), scale)
+        return cls(found.values, np.vstack([found.encode(a) for a in values]), scale)
+
+
+def _given(space: spaces.Space[Any], actions: Sequence[Any]) -> list[Any]:
+    values = [np.asarray(a, dtype=space.dtype) if space.shape else a for a in actions]
+    for a in values:
+        if not space.contains(a):
+            raise InputError(f"the candidate action {a!r} is not in the action space {space}")
+    if not values:
+        raise InputError("actions must hold at least one candidate")
+    return values
+
+
+def _enumerate(space: spaces.Space[Any]) -> list[Any]:
+    if isinstance(space, spaces.Discrete):
+        return list(range(int(space.start), int(space.start + space.n)))
+    if isinstance(space, spaces.MultiDiscrete | spaces.MultiBinary):
+        starts, sizes = np.zeros(space.shape, dtype=np.int64), np.full(space.shape, 2)
+        if isinstance(space, spaces.MultiDiscrete):
+            starts, sizes = space.start, space.nvec
+        if np.prod(sizes, dtype=float) <= MOST_ACTIONS:
+            grid = itertools.product(
+                *(range(int(s), int(s + n)) for s, n in zip(starts.flat, sizes.flat, strict=True))
+            )
+            return [np.array(a, dtype=space.dtype).reshape(space.shape) for a in grid]
+    raise InputError(
+        f"the action space {space} has no small finite set of actions and no finite bounds: pass actions=[…] with "
+        "candidates, or use a wrapper that bounds or discretises it"
+    )
