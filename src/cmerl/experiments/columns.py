@@ -1,7 +1,7 @@
 """Finished episodes as columns of numbers: ``episodes.jsonl`` read fast, followed while it grows, and cached.
 
 Reading millions of JSON lines takes many seconds, so what was read is kept beside them in ``episodes.cache``. That is
-only a copy: it is checked against the lines, taken up where it ends, and made anew when it is missing or does not fit.
+only a copy: it is checked against the lines, taken up where it ends, and made anew if it is missing or does not fit.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ BLOCK = 1 << 22  # bytes read at a time
 ENDS = 1 << 16  # bytes at either end that tell whether a cache belongs to a file
 NUMBERS = ("return", "length", "regret", "seconds")
 KEYS = ("env", "agent", "seed", "episode", *NUMBERS)
-TYPES: tuple[set[type], ...] = (*({str},) * 2, *({int},) * 2, *({float, int, type(None)},) * 4)
+TEXT, WHOLE, NUMBER = frozenset[type]([str]), frozenset[type]([int]), frozenset[type]([float, int, type(None)])
+TYPES = (TEXT, TEXT, WHOLE, WHOLE, NUMBER, NUMBER, NUMBER, NUMBER)
 MOST = 2**63  # seeds and numbers of episodes must fit into 64 bits
 FIELDS = itemgetter(*KEYS)
 
