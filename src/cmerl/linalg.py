@@ -301,3 +301,9 @@ def largest_eigenvalue(A: FloatArray) -> float:
 def solve_small(M: FloatArray, b: FloatArray) -> FloatArray:
     """M⁻¹b for a small square matrix that need not be symmetric, as in control problems."""
     return np.asarray(np.linalg.solve(M, b))
+
+
+def spectrum(A: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Eigenvalues (n,), largest first, and eigenvectors in the columns (n, n) of a symmetric matrix."""
+    values, vectors = eigh(A)
+    return np.asarray(values[::-1]), np.asarray(vectors[:, ::-1])

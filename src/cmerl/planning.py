@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from cmerl.confidence import BonusTerms, Mode, NormCalculator, Problem, ValueNorms, reward_radius
+from cmerl.confidence import BonusTerms, Mode, NearNorms, NormCalculator, Problem, ValueNorms, reward_radius
 from cmerl.embedding import Coef, Embedding, Grid, View
 from cmerl.transitions import Points
 
@@ -90,6 +90,11 @@ class Site:
         return self._grid.std()
 
     @cached_property
+    def weight_norm1(self) -> FloatArray:
+        """‖α(z)‖₁ (q, A)."""
+        return self._grid.weight_norm1()
+
+    @cached_property
     def reward(self) -> FloatArray | float:
         """The shifted reward (q, A), where it is not part of the regression targets."""
         if self._task.known_reward is not None:
@@ -106,9 +111,14 @@ class Site:
             q += stage.prior
         if self._task.known_reward is not None or self._estimate is not None:
             q += self.reward
-        if stage.terms.linear or stage.terms.quadratic:
-            q += self._sign * stage.terms.at(self.sigma)
+        if any(stage.terms):
+            q += self._sign * self.bonus(stage.terms)
         return q
+
+    def bonus(self, terms: BonusTerms) -> FloatArray:
+        """A bonus (q, A); what it does not depend on is not computed."""
+        sigma = self.sigma if terms.linear or terms.quadratic else np.zeros(1)
+        return terms.at(sigma, self.weight_norm1 if terms.weights else 0.0)
 
 
 @dataclass(frozen=True)
@@ -160,7 +170,9 @@ class Plan:
         """The transition and reward bonus (q, A) that Q contains at ``step``."""
         site, stage = self._site(states, step), self.stages[step - self.first_step]
         reward = self.rewards[min(step, len(self.rewards) - 1)]
-        return stage.terms.at(site.sigma) + (reward.linear * site.sigma if reward is not None else 0.0)
+        return stage.terms.at(site.sigma, site.weight_norm1) + (
+            reward.linear * site.sigma if reward is not None else 0.0
+        )
 
     def _site(self, states: Points, step: int) -> Site:
         i = min(step, len(self.views) - 1)
@@ -280,7 +292,10 @@ class _Norms:
     ) -> None:
         self._task, self._sign = task, sign
         states = embeddings[-1].support if task.states is None else task.states
-        self._calculate = NormCalculator(task.problem.value_kernel, states) if len(states) else None
+        kernel, near = task.problem.value_kernel, task.mode.near
+        self._calculate: NormCalculator | NearNorms | None = None
+        if len(states):
+            self._calculate = NearNorms(kernel, states, near) if near else NormCalculator(kernel, states)
         self._sites = [
             Site(E.grid(states), states, task, r, sign)
             for E, r in zip(embeddings if len(states) else [], rewards, strict=False)

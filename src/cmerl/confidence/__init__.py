@@ -1,29 +1,32 @@
 """Confidence: radii, bonus modes, and the confidence set as an object."""
 
-from cmerl.confidence.modes import (
-    MODES,
-    BonusTerms,
-    Greedy,
-    Mode,
-    NonNegative,
-    Paper,
-    Practical,
-    Split,
-    Tight,
-    ValueNorms,
-    as_mode,
-)
+from cmerl.confidence.modes import Greedy, Mode, Practical
+from cmerl.confidence.norms import NearNorms, NormCalculator, constant_norm
 from cmerl.confidence.problem import FailureBudget, Problem
-from cmerl.confidence.radii import noise_radius, paper_radius, reward_radius, tight_radius
-from cmerl.confidence.sets import ConfidenceSet, NormCalculator
+from cmerl.confidence.provable import Misspecified, NonNegative, Paper, Split, Tight
+from cmerl.confidence.radii import (
+    mixture_radius,
+    noise_radius,
+    paper_radius,
+    reward_radius,
+    scalar_radius,
+    tight_radius,
+)
+from cmerl.confidence.registry import MODES, as_mode
+from cmerl.confidence.sets import ConfidenceSet, Estimate, FiniteDomain
+from cmerl.confidence.terms import BonusTerms, ValueNorms
 
 __all__ = [
     "MODES",
     "BonusTerms",
     "ConfidenceSet",
+    "Estimate",
     "FailureBudget",
+    "FiniteDomain",
     "Greedy",
+    "Misspecified",
     "Mode",
+    "NearNorms",
     "NonNegative",
     "NormCalculator",
     "Paper",
@@ -33,8 +36,11 @@ __all__ = [
     "Tight",
     "ValueNorms",
     "as_mode",
+    "constant_norm",
+    "mixture_radius",
     "noise_radius",
     "paper_radius",
     "reward_radius",
+    "scalar_radius",
     "tight_radius",
 ]

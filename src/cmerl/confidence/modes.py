@@ -1,7 +1,7 @@
 """Bonus modes: how much optimism each state-action deserves.
 
-A bonus at state-action z and step h has the form a_h·σ(z) + b_h·σ²(z); a mode says what a_h and b_h are.
-Values are in shifted units (rewards start at 0), so ``width`` = r_max − r_min plays the part of r_max.
+A bonus at state-action z and step h has the form a_h·σ(z) + b_h·σ²(z) + ζ(1 + ‖α(z)‖₁); a mode says what a_h, b_h
+and ζ are. Values are in shifted units (rewards start at 0), so ``width`` = r_max − r_min plays the part of r_max.
 In formulas h runs from 1 to H; in code ``step`` = h − 1, so V_{h+1} covers ``left`` = H − 1 − step steps.
 """
 
@@ -10,61 +10,18 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cmerl.confidence.problem import Problem
-from cmerl.confidence.radii import noise_radius, paper_radius, tight_radius
+from cmerl.confidence.sets import Estimate
+from cmerl.confidence.terms import BonusTerms, ValueNorms
 from cmerl.embedding import Embedding
-from cmerl.errors import InputError, MissingConstantError
+from cmerl.errors import InputError
 
 FloatArray = NDArray[np.float64]
-
-
-class ValueNorms(NamedTuple):
-    """RKHS norms of V_{h+1} on a set of states: its own, and the least over added constants."""
-
-    norm: float
-    centred: float
-
-
-class BonusTerms(NamedTuple):
-    """A bonus linear·σ + quadratic·σ²."""
-
-    linear: float = 0.0
-    quadratic: float = 0.0
-
-    def at(self, sigma: FloatArray) -> FloatArray:
-        """The bonus where the standard deviation is ``sigma``."""
-        return sigma * (self.linear + self.quadratic * sigma)
-
-
-def noise(problem: Problem, data: Embedding) -> float:
-    """The noise radius; where coordinates were chosen k times from the data, each choice starts a new martingale.
-
-    Half of δ covers the noise of the unprojected data at all times, and δ/(2k(k+1)) what is absorbed after choice k.
-    """
-    delta, k = problem.delta_transition, data.choices
-    if k == 0:
-        return noise_radius(data.sum_r, D=problem.diameter, delta=delta)
-    first = 0.5 * math.log(2.0 / delta)
-    return noise_radius(data.sum_r + first, D=problem.diameter, delta=delta / (2.0 * k * (k + 1)))
-
-
-def projected(radius: float, B_P: float, data: Embedding) -> float:
-    """The coefficient of ‖V‖σ for a radius, with what a projection of the data onto coordinates adds.
-
-    Misfit of the targets adds B_P√R_φ + √R_ψ to the radius, and the part of φ(z) outside the coordinates B_P·ρ(z).
-    As σ² = ρ² + λ‖φ̃‖²_{M̃⁻¹}, the two together are at most the hypotenuse times σ.
-    """
-    loss = data.projection_loss
-    if loss is None:
-        return radius / math.sqrt(data.lam)
-    R_phi, R_psi = loss
-    radius += B_P * math.sqrt(R_phi) + math.sqrt(R_psi)
-    return math.hypot(radius / math.sqrt(data.lam), B_P)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,143 +40,51 @@ class Mode(ABC):
         """Whether bonuses depend on σ."""
         return True
 
+    @property
+    def near(self) -> float:
+        """How far from V the function may be whose norms are wanted; 0 for V itself."""
+        return 0.0
+
     def check(self, problem: Problem) -> None:
         """Raise a typed error now rather than in the first plan."""
+
+    def caveat(self) -> str | None:
+        """Why a provable mode proves nothing with these options, or None."""
+        return None
 
     @abstractmethod
     def bonus(
         self, problem: Problem, data: Embedding, *, episode: int, step: int, norms: ValueNorms | None
     ) -> BonusTerms:
-        """a_h and b_h at ``step``, for the episode-th episode (from 1)."""
+        """The bonus at ``step``, for the episode-th episode (from 1)."""
 
-
-@dataclass(frozen=True, kw_only=True)
-class Paper(Mode):
-    """Algorithm 1 to the letter: B_V β_t(δ/2) λ^{-1/2} σ with the radius of Thm 1.
-
-    For any practical amount of data the bonus exceeds H almost everywhere, so this mode explores uniformly.
-
-    Args:
-        general: use the radius for kernels not bounded by 1 (B_ψ and B_φ in place of 1).
-    """
-
-    name: ClassVar[str] = "paper"
-    to_the_letter: ClassVar[bool] = True
-    survives_projection: ClassVar[bool] = False
-    general: bool = False
-
-    def radius(self, problem: Problem, data: Embedding, episode: int) -> float:
-        """β_t(δ/2)."""
-        bounds = {}
-        if self.general:
-            bounds = {"B_psi": problem.value_kernel.bound, "B_phi": problem.kernel.bound}
-        return paper_radius(
-            data.information_gain,
-            lam=data.lam,
-            B_P=problem.constant("B_P", self.name),
-            episode=episode,
-            horizon=problem.horizon,
-            delta=problem.delta_transition,
-            **bounds,
-        )
-
-    def check(self, problem: Problem) -> None:
-        """Need B_P and B_V, and kernels bounded by 1 for the radius as it is printed."""
-        problem.require(self.name, "B_P", "B_V")
-        if not self.general and max(problem.kernel.bound, problem.value_kernel.bound) > 1.0:
-            raise MissingConstantError(
-                "the radius of 'paper' holds for kernels bounded by 1 only: scale the kernels, or use "
-                "bonus=cmerl.confidence.Paper(general=True)"
-            )
-
-    def bonus(
+    def excess(
         self, problem: Problem, data: Embedding, *, episode: int, step: int, norms: ValueNorms | None
     ) -> BonusTerms:
-        """One B_V for all steps, as in the paper."""
-        B_V = problem.value_norm(problem.horizon, self.name)
-        return BonusTerms(B_V * self.radius(problem, data, episode) / math.sqrt(data.lam))
+        """The most by which Q_h, reward aside, can exceed E[V_{h+1}]: the bonus, and an error as large as it."""
+        return self.bonus(problem, data, episode=episode, step=step, norms=norms).times(2.0)
 
+    def covers(
+        self,
+        problem: Problem,
+        data: Embedding,
+        found: Estimate,
+        P: FloatArray,
+        V: FloatArray,
+        *,
+        episode: int,
+    ) -> bool:
+        """Whether the event that the proof rests on happened: Θ_P ∈ C_t, or what stands in its place.
 
-@dataclass(frozen=True, kw_only=True)
-class Tight(Mode):
-    """The paper's bonus with the radius of ``tight_radius``, some 40 times smaller."""
-
-    name: ClassVar[str] = "tight"
-
-    def radius(self, problem: Problem, data: Embedding, episode: int) -> float:
-        """β with probability 1 − δ for all n at once."""
-        B_P = problem.constant("B_P", self.name)
-        if data.choices == 0:
-            delta = problem.delta_transition
-            return tight_radius(data.sum_r, lam=data.lam, B_P=B_P, D=problem.diameter, delta=delta)
-        # Coordinates chosen after the fact: bias and noise are bounded apart.
-        return math.sqrt(data.lam) * B_P + noise(problem, data)
-
-    def check(self, problem: Problem) -> None:
-        """Need B_P and B_V."""
-        problem.require(self.name, "B_P", "B_V")
-
-    def bonus(
-        self, problem: Problem, data: Embedding, *, episode: int, step: int, norms: ValueNorms | None
-    ) -> BonusTerms:
-        """B_V of the steps that are left."""
-        B_V = problem.value_norm(problem.horizon - 1 - step, self.name)
-        B_P = problem.constant("B_P", self.name)
-        return BonusTerms(B_V * projected(self.radius(problem, data, episode), B_P, data))
-
-
-@dataclass(frozen=True, kw_only=True)
-class Split(Mode):
-    """Bias and noise bounded apart, with the norms of the actual V_{h+1}: a constant in V costs no noise."""
-
-    name: ClassVar[str] = "split"
-    needs_norms: ClassVar[bool] = True
-
-    def check(self, problem: Problem) -> None:
-        """Need B_P, unless kernels are delta."""
-        problem.require(self.name, "B_P")
-
-    def bonus(
-        self, problem: Problem, data: Embedding, *, episode: int, step: int, norms: ValueNorms | None
-    ) -> BonusTerms:
-        """[√λ·B_P‖V‖ + ‖V − c‖·β_noise] λ^{-1/2}; for delta kernels ‖Θ_PᵀV‖ ≤ left·width·√(SA) is sharper."""
-        assert norms is not None
-        left = problem.horizon - 1 - step
-        if problem.tabular is not None and problem.B_P is None:
-            S, A = problem.tabular
-            bias = left * problem.width * math.sqrt(S * A)
-        else:
-            bias = problem.constant("B_P", self.name) * norms.norm
-        beta = noise(problem, data)
-        loss = norms.norm * projected(0.0, problem.constant("B_P", self.name), data) if data.projection_loss else 0.0
-        return BonusTerms(bias + norms.centred * beta / math.sqrt(data.lam) + loss)
-
-
-@dataclass(frozen=True, kw_only=True)
-class NonNegative(Mode):
-    """Optimism for the fixed V* only, which suffices where all weights α are non-negative (delta kernels)."""
-
-    name: ClassVar[str] = "nonnegative"
-    survives_projection: ClassVar[bool] = False
-
-    def check(self, problem: Problem) -> None:
-        """Only delta kernels keep all weights non-negative."""
-        if problem.tabular is None:
-            raise MissingConstantError(
-                "bonus 'nonnegative' holds only where all weights are non-negative, that is for delta kernels on "
-                "Discrete spaces: use those, or bonus='split' with B_P=…"
-            )
-
-    def bonus(
-        self, problem: Problem, data: Embedding, *, episode: int, step: int, norms: ValueNorms | None
-    ) -> BonusTerms:
-        """(H−h)·width·{σ² + ½√(2(G + log(H/δ))) λ^{-1/2} σ}: shrinkage of V*, then its noise."""
-        left = problem.horizon - 1 - step
-        value = left * problem.width
-        # One V*_h for each step; with an embedding for each step the union is in delta_transition already.
-        union = problem.horizon if problem.embeddings == 1 else 1
-        log_term = data.information_gain + math.log(union / problem.delta_transition)
-        return BonusTerms(0.5 * value * math.sqrt(2.0 * log_term / data.lam), value)
+        Args:
+            problem: sizes and constants.
+            data: the embedding that planned.
+            found: its estimate on the finite domain.
+            P: the true law (S, A, S).
+            V: V* in shifted units (H+1, S).
+            episode: t, from 1.
+        """
+        raise InputError(f"bonus {self.name!r} rests on no event that could be checked")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -238,8 +103,7 @@ class Practical(Mode):
     sigma_scale: float = 0.0
 
     def __post_init__(self) -> None:
-        if not (math.isfinite(self.sigma_scale) and self.sigma_scale >= 0.0):
-            raise InputError(f"sigma_scale must be a number from 0 on, not {self.sigma_scale!r}")
+        check_number("sigma_scale", self.sigma_scale)
 
     @property
     def uses_sigma(self) -> bool:
@@ -272,13 +136,7 @@ class Greedy(Mode):
         return BonusTerms()
 
 
-MODES: dict[str, type[Mode]] = {m.name: m for m in (Practical, Paper, Tight, Split, NonNegative, Greedy)}
-
-
-def as_mode(bonus: str | Mode) -> Mode:
-    """A mode from its name or as it is."""
-    if isinstance(bonus, Mode):
-        return bonus
-    if isinstance(bonus, str) and bonus in MODES:
-        return MODES[bonus]()
-    raise InputError(f"bonus {bonus!r} is unknown: use one of {', '.join(MODES)}, or a mode object")
+def check_number(name: str, value: float) -> None:
+    """Refuse an option that is not a number from 0 on."""
+    if not (isinstance(value, int | float | np.number) and math.isfinite(value) and value >= 0.0):
+        raise InputError(f"{name} must be a number from 0 on, not {value!r}")

@@ -31,6 +31,22 @@ def tight_radius(sum_r: float, *, lam: float, B_P: float, D: float, delta: float
     return math.hypot(math.sqrt(lam) * B_P, noise_radius(sum_r, D=D, delta=delta))
 
 
+def scalar_radius(information_gain: float, *, span: float, delta: float) -> float:
+    """Self-normalised radius for one fixed function whose noise stays in an interval of length ``span``."""
+    return 0.5 * span * math.sqrt(2.0 * (information_gain + math.log(1.0 / delta)))
+
+
 def reward_radius(information_gain: float, *, lam: float, B_R: float, noise: float, delta: float) -> float:
     """β_R: self-normalised radius for a reward of norm ≤ B_R seen with ``noise``-sub-Gaussian noise."""
-    return math.sqrt(lam) * B_R + noise * math.sqrt(2.0 * (information_gain + math.log(1.0 / delta)))
+    return math.sqrt(lam) * B_R + scalar_radius(information_gain, span=2.0 * noise, delta=delta)
+
+
+def mixture_radius(variance: float, *, start: float, delta: float) -> float:
+    """What a sum of martingale differences never exceeds at any time, with probability 1 − δ.
+
+    ``variance`` is the sum of the squared sub-Gaussian constants so far, and ``start`` > 0 is fixed beforehand: the
+    radius is sharpest while the variance is a few times as large. Mixing exp(ηS − η²v/2) over a normal η of
+    precision ``start`` gives a supermartingale, and Ville's inequality the bound.
+    """
+    whole = variance + start
+    return math.sqrt(whole * (math.log(whole / start) + 2.0 * math.log(1.0 / delta)))

@@ -1,0 +1,265 @@
+"""The modes that prove something: Alg. 1 to the letter, and sharper ones."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+from cmerl.confidence.modes import FloatArray, Mode, check_number
+from cmerl.confidence.norms import constant_norm
+from cmerl.confidence.problem import Problem
+from cmerl.confidence.radii import noise_radius, paper_radius, scalar_radius, tight_radius
+from cmerl.confidence.sets import Estimate
+from cmerl.confidence.terms import BonusTerms, ValueNorms
+from cmerl.embedding import Embedding
+from cmerl.errors import MissingConstantError
+
+
+def noise(problem: Problem, data: Embedding, share: float = 1.0) -> float:
+    """The noise radius; where coordinates were chosen k times from the data, each choice starts a new martingale.
+
+    Half of δ covers the noise of the unprojected data at all times, and δ/(2k(k+1)) what is absorbed after choice k.
+    """
+    delta, k = share * problem.delta_transition, data.choices
+    if k == 0:
+        return noise_radius(data.sum_r, D=problem.diameter, delta=delta)
+    first = 0.5 * math.log(2.0 / delta)
+    return noise_radius(data.sum_r + first, D=problem.diameter, delta=delta / (2.0 * k * (k + 1)))
+
+
+def projected(radius: float, B_P: float, data: Embedding) -> float:
+    """The coefficient of ‖V‖σ for a radius, with what a projection of the data onto coordinates adds.
+
+    Misfit of the targets adds B_P√R_φ + √R_ψ to the radius, and the part of φ(z) outside the coordinates B_P·ρ(z).
+    As σ² = ρ² + λ‖φ̃‖²_{M̃⁻¹}, the two together are at most the hypotenuse times σ.
+    """
+    loss = data.projection_loss
+    if loss is None:
+        return radius / math.sqrt(data.lam)
+    R_phi, R_psi = loss
+    radius += B_P * math.sqrt(R_phi) + math.sqrt(R_psi)
+    return math.hypot(radius / math.sqrt(data.lam), B_P)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Misspecified(Mode):
+    """A mode for value functions that lie near the space, not in it.
+
+    V = Ṽ + e with |e| ≤ ζ: the mode's own bonus covers Ṽ, and e costs at most ζ(1 + ‖α(z)‖₁), whatever the signs of
+    the weights. Nothing is left over, so Q stays optimistic, and constants need not be in the space.
+
+    Args:
+        zeta: ζ; 0 where every value function is in the space.
+    """
+
+    zeta: float = 0.0
+
+    def __post_init__(self) -> None:
+        check_number("zeta", self.zeta)
+
+    @property
+    def _price(self) -> BonusTerms:
+        return BonusTerms(weights=self.zeta, constant=self.zeta)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Paper(Misspecified):
+    """Algorithm 1 to the letter: B_V β_t(δ/2) λ^{-1/2} σ with the radius of Thm 1.
+
+    For any practical amount of data the bonus exceeds H almost everywhere, so this mode explores uniformly.
+
+    Args:
+        general: use the radius for kernels not bounded by 1 (B_ψ and B_φ in place of 1).
+        zeta: with ζ > 0 the bonus of Thm 3, (B_V + ζ‖1‖_ψ)·βσ/√λ; Q may then fall short of Q* by 2(H−h)ζ, or by
+            more where weights are negative.
+        one_norm: ‖1‖_ψ for Thm 3; None where the kernel tells: 1/√c for k + c, √S for delta kernels.
+    """
+
+    name: ClassVar[str] = "paper"
+    to_the_letter: ClassVar[bool] = True
+    survives_projection: ClassVar[bool] = False
+    general: bool = False
+    one_norm: float | None = None
+
+    def radius(self, problem: Problem, data: Embedding, episode: int) -> float:
+        """β_t(δ/2)."""
+        bounds = {}
+        if self.general:
+            bounds = {"B_psi": problem.value_kernel.bound, "B_phi": problem.kernel.bound}
+        return paper_radius(
+            data.information_gain,
+            lam=data.lam,
+            B_P=problem.constant("B_P", self.name),
+            episode=episode,
+            horizon=problem.horizon,
+            delta=problem.delta_transition,
+            **bounds,
+        )
+
+    def check(self, problem: Problem) -> None:
+        """Need B_P and B_V, and kernels bounded by 1 for the radius as it is printed."""
+        problem.require(self.name, "B_P", "B_V")
+        self._one_norm(problem)
+        if not self.general and max(problem.kernel.bound, problem.value_kernel.bound) > 1.0:
+            raise MissingConstantError(
+                "the radius of 'paper' holds for kernels bounded by 1 only: scale the kernels, or use "
+                "bonus=cmerl.confidence.Paper(general=True)"
+            )
+
+    def caveat(self) -> str | None:
+        """Thm 3 does not keep Q above Q*."""
+        return None if self.zeta == 0.0 else "none: Thm 3 lets Q fall short of Q*; use 'tight' with zeta"
+
+    def bonus(
+        self, problem: Problem, data: Embedding, *, episode: int, step: int, norms: ValueNorms | None
+    ) -> BonusTerms:
+        """One B_V for all steps, as in the paper."""
+        B_V = problem.value_norm(problem.horizon, self.name) + self.zeta * self._one_norm(problem)
+        return BonusTerms(B_V * self.radius(problem, data, episode) / math.sqrt(data.lam))
+
+    def covers(
+        self, problem: Problem, data: Embedding, found: Estimate, P: FloatArray, V: FloatArray, *, episode: int
+    ) -> bool:
+        """Θ_P ∈ C_t in operator norm."""
+        return found.distance(P, "operator") <= self.radius(problem, data, episode)
+
+    def _one_norm(self, problem: Problem) -> float:
+        if self.zeta == 0.0:
+            return 0.0
+        states = None if problem.tabular is None else problem.tabular[0] + problem.terminations
+        one_norm = constant_norm(problem.value_kernel, states) if self.one_norm is None else self.one_norm
+        if one_norm is None:
+            raise MissingConstantError(
+                f"Thm 3 needs the norm of the constant 1, which {problem.value_kernel!r} does not tell: pass "
+                "Paper(zeta=…, one_norm=…), or add a constant to the kernel"
+            )
+        return one_norm
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tight(Misspecified):
+    """The paper's bonus with the radius of ``tight_radius``, some 40 times smaller."""
+
+    name: ClassVar[str] = "tight"
+
+    def radius(self, problem: Problem, data: Embedding, episode: int) -> float:
+        """β with probability 1 − δ for all n at once."""
+        B_P = problem.constant("B_P", self.name)
+        if data.choices == 0:
+            delta = problem.delta_transition
+            return tight_radius(data.sum_r, lam=data.lam, B_P=B_P, D=problem.diameter, delta=delta)
+        # Coordinates chosen after the fact: bias and noise are bounded apart.
+        return math.sqrt(data.lam) * B_P + noise(problem, data)
+
+    def check(self, problem: Problem) -> None:
+        """Need B_P and B_V."""
+        problem.require(self.name, "B_P", "B_V")
+
+    def bonus(
+        self, problem: Problem, data: Embedding, *, episode: int, step: int, norms: ValueNorms | None
+    ) -> BonusTerms:
+        """B_V of the steps that are left."""
+        B_V = problem.value_norm(problem.horizon - 1 - step, self.name)
+        B_P = problem.constant("B_P", self.name)
+        return BonusTerms(B_V * projected(self.radius(problem, data, episode), B_P, data)).plus(self._price)
+
+    def covers(
+        self, problem: Problem, data: Embedding, found: Estimate, P: FloatArray, V: FloatArray, *, episode: int
+    ) -> bool:
+        """Θ_P ∈ C_t in the Hilbert–Schmidt norm."""
+        return found.distance(P) <= self.radius(problem, data, episode)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Split(Misspecified):
+    """Bias and noise bounded apart, with the norms of the actual V_{h+1}: a constant in V costs no noise.
+
+    Args:
+        zeta: with ζ > 0 the norms are those of a smooth function found within ζ of V_{h+1}, which are smaller, and
+            exist where V_{h+1} itself has a huge norm or none.
+    """
+
+    name: ClassVar[str] = "split"
+    needs_norms: ClassVar[bool] = True
+
+    @property
+    def near(self) -> float:
+        """ζ."""
+        return self.zeta
+
+    def check(self, problem: Problem) -> None:
+        """Need B_P, unless kernels are delta."""
+        problem.require(self.name, "B_P")
+
+    def bonus(
+        self, problem: Problem, data: Embedding, *, episode: int, step: int, norms: ValueNorms | None
+    ) -> BonusTerms:
+        """[√λ·B_P‖V‖ + ‖V − c‖·β_noise] λ^{-1/2}; for delta kernels ‖Θ_PᵀV‖ ≤ left·width·√(SA) is sharper."""
+        assert norms is not None
+        left = problem.horizon - 1 - step
+        if problem.tabular is not None and problem.B_P is None:
+            S, A = problem.tabular
+            bias = (left * problem.width + self.zeta) * math.sqrt(S * A)
+        else:
+            bias = problem.constant("B_P", self.name) * norms.norm
+        beta = noise(problem, data)
+        loss = norms.norm * projected(0.0, problem.constant("B_P", self.name), data) if data.projection_loss else 0.0
+        return BonusTerms(bias + norms.centred * beta / math.sqrt(data.lam) + loss).plus(self._price)
+
+    def covers(
+        self, problem: Problem, data: Embedding, found: Estimate, P: FloatArray, V: FloatArray, *, episode: int
+    ) -> bool:
+        """The noise alone stays within its radius."""
+        return found.noise(P) <= noise(problem, data)
+
+
+@dataclass(frozen=True, kw_only=True)
+class NonNegative(Mode):
+    """Optimism for the fixed V* only, which suffices where all weights α are non-negative (delta kernels)."""
+
+    name: ClassVar[str] = "nonnegative"
+    survives_projection: ClassVar[bool] = False
+
+    def check(self, problem: Problem) -> None:
+        """Only delta kernels keep all weights non-negative."""
+        if problem.tabular is None:
+            raise MissingConstantError(
+                "bonus 'nonnegative' holds only where all weights are non-negative, that is for delta kernels on "
+                "Discrete spaces: use those, or bonus='split' with B_P=…"
+            )
+
+    def bonus(
+        self, problem: Problem, data: Embedding, *, episode: int, step: int, norms: ValueNorms | None
+    ) -> BonusTerms:
+        """(H−h)·width·{σ² + ½√(2(G + log(H/δ))) λ^{-1/2} σ}: shrinkage of V*, then its noise."""
+        value = (problem.horizon - 1 - step) * problem.width
+        return BonusTerms(self._noise(problem, data, value) / math.sqrt(data.lam), value)
+
+    def excess(
+        self, problem: Problem, data: Embedding, *, episode: int, step: int, norms: ValueNorms | None
+    ) -> BonusTerms:
+        """Twice the bonus for V*, and the noise of V − V*, of which only 0 ≤ V − V* ≤ (H−h)·width is known.
+
+        Shrinkage can only lower V − V*, and it lies within half its range of a constant. Its noise takes half of the
+        martingale's failure probability, which is as much as half of its own.
+        """
+        assert problem.tabular is not None
+        half = (
+            0.5 * (problem.horizon - 1 - step) * problem.width * math.sqrt(problem.tabular[0] + problem.terminations)
+        )
+        rest = BonusTerms(half * noise(problem, data, share=0.5) / math.sqrt(data.lam))
+        return self.bonus(problem, data, episode=episode, step=step, norms=norms).times(2.0).plus(rest)
+
+    def covers(
+        self, problem: Problem, data: Embedding, found: Estimate, P: FloatArray, V: FloatArray, *, episode: int
+    ) -> bool:
+        """The noise of every V*_h alone stays within its radius."""
+        lefts = range(problem.horizon - 1, 0, -1)
+        radii = [self._noise(problem, data, left * problem.width) for left in lefts]
+        return bool((found.value_noise(P, V[1 : problem.horizon]) <= radii).all())
+
+    def _noise(self, problem: Problem, data: Embedding, span: float) -> float:
+        # One V*_h for each step; with an embedding for each step the union is in delta_transition already.
+        union = problem.horizon if problem.embeddings == 1 else 1
+        return scalar_radius(data.information_gain, span=span, delta=problem.delta_transition / union)
