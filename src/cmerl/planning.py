@@ -7,7 +7,7 @@ plan reports is in the environment's own units.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -62,11 +62,15 @@ class Task:
 
 @dataclass(frozen=True)
 class Stage:
-    """One step of a plan: Q(z) = prior + α(z)ᵀy + bonus, the reward part aside."""
+    """One step of a plan: Q(z) = prior + α(z)ᵀy + bonus, the reward part aside.
+
+    ``excess`` is the most by which that can exceed E[V_{h+1}], where the mode proves it.
+    """
 
     coef: Coef
     prior: float
     terms: BonusTerms
+    excess: BonusTerms
 
 
 @dataclass(frozen=True)
@@ -116,9 +120,8 @@ class Site:
         return q
 
     def bonus(self, terms: BonusTerms) -> FloatArray:
-        """A bonus (q, A); what it does not depend on is not computed."""
-        sigma = self.sigma if terms.linear or terms.quadratic else np.zeros(1)
-        return terms.at(sigma, self.weight_norm1 if terms.weights else 0.0)
+        """A bonus (q, A)."""
+        return terms.at(self.sigma, self.weight_norm1 if terms.weights else 0.0)
 
 
 @dataclass(frozen=True)
@@ -131,6 +134,8 @@ class Plan:
         rewards: the learned reward of each view, where it is a regression of its own.
         stages: one a step, from ``first_step`` on.
         order: actions in the order in which ties are broken (A,).
+        episode: t, the episodes begun when it was made, this one included.
+        transitions: how many it was made from.
         first_step: earlier steps were already played when this plan was made.
         sign: +1 for an optimistic plan, −1 for a pessimistic one.
     """
@@ -140,6 +145,8 @@ class Plan:
     rewards: Sequence[RewardEstimate | None]
     stages: Sequence[Stage]
     order: IntArray
+    episode: int
+    transitions: int
     first_step: int = 0
     sign: float = 1.0
 
@@ -157,22 +164,32 @@ class Plan:
         return self._best(self._site(states, step).q(self.stages[step - self.first_step]))
 
     def table(self, states: Points) -> IntArray:
-        """Index of the best action at every step and state (H, q); the kernel is evaluated once."""
-        site = self._site(states, self.first_step)
-        rows = []
-        for step, stage in enumerate(self.stages, start=self.first_step):
-            if len(self.views) > 1:
-                site = self._site(states, step)
-            rows.append(self._best(site.q(stage)))
-        return np.stack(rows)
+        """Index of the best action at every step and state (H, q)."""
+        return np.stack([self._best(q) for q in self._all_q(states)])
+
+    def q_table(self, states: Points) -> FloatArray:
+        """Q at every step and state (H, q, A) in the environment's units, unclipped."""
+        shifted = enumerate(self._all_q(states), start=self.first_step)
+        return np.stack([q + self._shift(step) for step, q in shifted])
+
+    def value_table(self, states: Points) -> FloatArray:
+        """V at every step and state (H, q), shifted to start at 0."""
+        shifted = enumerate(self._all_q(states), start=self.first_step)
+        return np.stack([clip_value(q.max(axis=1), self.task, step, self.sign) for step, q in shifted])
 
     def bonus(self, states: Points, step: int) -> FloatArray:
         """The transition and reward bonus (q, A) that Q contains at ``step``."""
         site, stage = self._site(states, step), self.stages[step - self.first_step]
         reward = self.rewards[min(step, len(self.rewards) - 1)]
-        return stage.terms.at(site.sigma, site.weight_norm1) + (
-            reward.linear * site.sigma if reward is not None else 0.0
-        )
+        return site.bonus(stage.terms) + (reward.linear * site.sigma if reward is not None else 0.0)
+
+    def _all_q(self, states: Points) -> Iterator[FloatArray]:
+        """Shifted Q (q, A) step by step; the kernel is evaluated once."""
+        site = self._site(states, self.first_step)
+        for step, stage in enumerate(self.stages, start=self.first_step):
+            if len(self.views) > 1:
+                site = self._site(states, step)
+            yield site.q(stage)
 
     def _site(self, states: Points, step: int) -> Site:
         i = min(step, len(self.views) - 1)
@@ -228,11 +245,13 @@ def make_plan(
         i = min(step, len(embeddings) - 1)
         E = embeddings[i]
         left = H - 1 - step
-        terms = BonusTerms()
+        terms = excess = BonusTerms()
         if left > 0 or mode.to_the_letter:
             value_norms = None if norms is None else norms.current
             terms = mode.bonus(task.problem, E, episode=episode, step=step, norms=value_norms)
-        stage = _stage(E, v, task, step, terms)
+            if mode.provable:
+                excess = mode.excess(task.problem, E, episode=episode, step=step, norms=value_norms)
+        stage = _stage(E, v, task, step, terms, excess)
         stages.append(stage)
         if norms is not None:
             norms.advance(stage, step)
@@ -248,10 +267,11 @@ def make_plan(
             site = own_site = Site(E.grid(), states, task, rewards[0], sign)
         v = clip_value(site.q(stage).max(axis=1), task, step, sign)  # lines 5-6
     views = [E.freeze() for E in embeddings]
-    return Plan(task, views, rewards, stages[::-1], order, first_step, sign)
+    n = sum(E.n for E in embeddings)
+    return Plan(task, views, rewards, stages[::-1], order, episode, n, first_step, sign)
 
 
-def _stage(E: Embedding, v: FloatArray, task: Task, step: int, terms: BonusTerms) -> Stage:
+def _stage(E: Embedding, v: FloatArray, task: Task, step: int, terms: BonusTerms, excess: BonusTerms) -> Stage:
     """Regress the value of what follows, and the reward with it unless it is known or has its own bonus."""
     left = task.problem.horizon - 1 - step
     terminal = -task.r_min * left  # a terminated state earns 0 a step, which is −r_min when shifted
@@ -260,7 +280,7 @@ def _stage(E: Embedding, v: FloatArray, task: Task, step: int, terms: BonusTerms
     if task.mode.optimistic_prior:
         prior = task.cap(step + 1 if separate else step)
     reward, shift = (0.0, 0.0) if separate else (1.0, -task.r_min)
-    return Stage(E.backup(v, reward=reward, offset=shift - prior, terminal=terminal), prior, terms)
+    return Stage(E.backup(v, reward=reward, offset=shift - prior, terminal=terminal), prior, terms, excess)
 
 
 def _reward_estimate(E: Embedding, task: Task) -> RewardEstimate | None:
