@@ -9,13 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cmerl.errors import InputError
-from cmerl.experiments.statistics import (
-    bootstrap_interval,
-    late_regret,
-    mean_curve,
-    summarise_regret,
-    thin,
-)
+from cmerl.experiments.statistics import bootstrap_interval, mean_curve, stratified_bootstrap
 
 values_lists = st.lists(st.floats(-1e3, 1e3), min_size=2, max_size=8)
 
@@ -107,30 +101,39 @@ def test_curve_is_the_interval_at_every_point() -> None:
         )
 
 
-def test_late_regret_is_that_of_the_last_tenth() -> None:
-    regrets = np.tile(np.arange(20.0), (2, 1))
-    assert late_regret(regrets).tolist() == [18.5, 18.5]
-    assert late_regret(regrets[:, :4]).tolist() == [3.0, 3.0]  # at least one episode
+def pooled_mean(samples):
+    return np.concatenate(samples, axis=-1).mean(axis=-1)
 
 
-def test_summary_by_hand() -> None:
-    # V* = 10, so that losing more than 2 at the end is being stuck: one seed of four.
-    regrets = np.zeros((4, 10))
-    regrets[:, 0] = [1.0, 2.0, 3.0, 4.0]
-    regrets[:, -1] = [0.0, 2.0, 2.1, 0.0]
-    summary = summarise_regret(regrets, optimum=10.0, seed=0)
-    assert summary.mean == pytest.approx((1 + 4 + 5.1 + 4) / 4)
-    assert summary.worst == pytest.approx(5.1)
-    assert summary.stuck == 0.25
-    assert (summary.low, summary.high) == bootstrap_interval(regrets.sum(axis=1), seed=0)
+def test_stratified_resamples_are_those_of_every_environment_together() -> None:
+    # Means of all 2² · 3³ equally likely samples that draw two seeds from the first and three from the second.
+    first, second = [0.0, 4.0], [10.0, 11.0, 15.0]
+    exact = np.array(
+        [np.mean([*x, *y]) for x in itertools.product(first, repeat=2) for y in itertools.product(second, repeat=3)]
+    )
+    found = stratified_bootstrap({"a": first, "b": second}, pooled_mean, seed=0, level=0.9, resamples=40_000)
+    assert found.value == np.mean([*first, *second])
+    for estimate, p in ((found.low, 0.05), (found.high, 0.95)):
+        assert np.quantile(exact, p - 0.01) - 1e-9 <= estimate <= np.quantile(exact, p + 0.01) + 1e-9
 
 
-@given(points=st.integers(1, 5000), most=st.integers(4, 600))
-def test_thinning_keeps_the_ends_and_no_more_than_asked(points: int, most: int) -> None:
-    kept = thin(points, most)
-    assert len(kept) <= most
-    assert kept[0] == 0
-    assert kept[-1] == points - 1
-    assert (np.diff(kept) > 0).all()
-    if points <= most:
-        assert len(kept) == points
+def test_environments_that_differ_do_not_widen_the_interval() -> None:
+    scores = {"easy": [100.0, 100.0, 100.0], "hard": [0.0, 0.0, 0.0]}
+    assert stratified_bootstrap(scores, pooled_mean, seed=0) == (50.0, 50.0, 50.0)
+    low, high = bootstrap_interval([100.0] * 3 + [0.0] * 3, seed=0)  # unstratified: as if the worlds were drawn too
+    assert high - low > 50
+
+
+def test_one_seed_everywhere_has_no_stratified_interval() -> None:
+    found = stratified_bootstrap([[1.0], [3.0]], pooled_mean, seed=0)
+    assert found.value == 2.0
+    assert np.isnan(found[1:]).all()
+
+
+@pytest.mark.parametrize(
+    ("scores", "message"),
+    [({}, "at least one environment"), ({"a": []}, "'a'"), ({"a": [1.0], "b": [np.inf]}, r"\['b'\] must be finite")],
+)
+def test_scores_that_say_nothing_are_refused_by_name(scores: dict[str, list[float]], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        stratified_bootstrap(scores, pooled_mean, seed=0)
