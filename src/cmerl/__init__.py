@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from cmerl.envs.registration import register as _register
+from cmerl.envs.registration import register_soon as _register_soon
 
 if TYPE_CHECKING:
     from cmerl.agents import CMERL
@@ -14,10 +14,21 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 __all__ = ["CMERL", "ConditionalMeanEmbedding", "__version__"]
 
-_register()
+_register_soon()
 
 _HOMES = {"CMERL": "cmerl.agents", "ConditionalMeanEmbedding": "cmerl.embedding"}
-_MODULES = ("agents", "confidence", "embedding", "envs", "errors", "kernels", "oracles", "planning", "theory")
+_MODULES = (
+    "agents",
+    "confidence",
+    "embedding",
+    "envs",
+    "errors",
+    "experiments",
+    "kernels",
+    "oracles",
+    "planning",
+    "theory",
+)
 
 
 def __getattr__(name: str) -> Any:

@@ -18,7 +18,18 @@ from cmerl.agents.cme_rl import CMERL
 from cmerl.agents.simple import GreedyAgent, RandomAgent
 from cmerl.errors import InputError
 
-__all__ = ["CMERL", "Agent", "EpisodeRecord", "GreedyAgent", "Policy", "RandomAgent", "make", "names"]
+__all__ = [
+    "CMERL",
+    "Agent",
+    "EpisodeRecord",
+    "GreedyAgent",
+    "Policy",
+    "RandomAgent",
+    "describe",
+    "make",
+    "names",
+    "options",
+]
 
 _AGENTS: dict[str, type[Agent]] = {agent.name: agent for agent in (CMERL, GreedyAgent, RandomAgent)}
 
@@ -32,11 +43,7 @@ def make(
     name: str, env: gymnasium.Env[Any, Any], *, horizon: int | None = None, seed: int = 0, **options: Any
 ) -> Agent:
     """An agent by name; options that it does not have are an error that names the nearest one."""
-    if name not in _AGENTS:
-        near = difflib.get_close_matches(name, names(), 1)
-        hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(names())}"
-        raise InputError(f"there is no agent {name!r}: {hint}")
-    cls = _AGENTS[name]
+    cls = _class(name)
     known = _options(cls)
     for option in options:
         if option not in known:
@@ -44,6 +51,24 @@ def make(
             hint = f"did you mean {near[0]!r}?" if near else f"it has {', '.join(known) or 'none'}"
             raise InputError(f"agent {name!r} has no option {option!r}: {hint}")
     return cls(env, horizon=horizon, seed=seed, **options)
+
+
+def options(name: str) -> list[str]:
+    """Names of the options that ``make`` takes for an agent."""
+    return _options(_class(name))
+
+
+def describe(name: str) -> str:
+    """What an agent is, in a line."""
+    return (inspect.getdoc(_class(name)) or "").partition("\n")[0].rstrip(".")
+
+
+def _class(name: str) -> type[Agent]:
+    if name not in _AGENTS:
+        near = difflib.get_close_matches(name, names(), 1)
+        hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(names())}"
+        raise InputError(f"there is no agent {name!r}: {hint}")
+    return _AGENTS[name]
 
 
 def _options(cls: type[Agent]) -> list[str]:

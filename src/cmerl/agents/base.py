@@ -58,11 +58,23 @@ class EpisodeRecord:
 
 @dataclass
 class Trajectory:
-    """An episode in the making: observations, indices of actions, rewards."""
+    """An episode in the making.
 
-    observations: list[Any]
-    actions: list[Any]
-    rewards: list[float]
+    Attributes:
+        observations: before each action.
+        actions: as the environment got them.
+        rewards: for each action.
+        replans: steps from which a new plan was followed.
+        last: the observation after the last action.
+        terminated: whether the environment ended the episode for good.
+    """
+
+    observations: list[Any] = field(default_factory=list)
+    actions: list[Any] = field(default_factory=list)
+    rewards: list[float] = field(default_factory=list)
+    replans: list[int] = field(default_factory=list)
+    last: Any = None
+    terminated: bool = False
 
 
 Callback = Callable[["Agent", EpisodeRecord], bool | None]
@@ -87,6 +99,7 @@ class Agent(ABC):
         self.broken_off = 0  # episodes begun but not finished
         self.seed = check_seed(seed)
         self.history: list[EpisodeRecord] = []
+        self._latest = Trajectory()  # the last episode
 
     def _set_env(self, env: gymnasium.Env[Any, Any], horizon: int | None) -> None:
         self.env: gymnasium.Env[Any, Any] | None = env
@@ -126,6 +139,28 @@ class Agent(ABC):
                     break
         return self
 
+    def lesson(self) -> dict[str, Any]:
+        """What the last episode taught, as arrays and plain values, from which ``relearn`` makes the same agent.
+
+        This is the episode as it was seen. It suits every agent that changes by ``_after_step``, ``_absorb`` and
+        ``_end_episode`` alone, and draws all randomness from ``_rng``; others must override ``_relearn`` too.
+        """
+        seen = self._latest
+        return {
+            "observations": [*seen.observations, seen.last],
+            "actions": seen.actions,
+            "rewards": seen.rewards,
+            "replans": seen.replans,
+            "terminated": seen.terminated,
+        }
+
+    def relearn(self, record: EpisodeRecord, lesson: dict[str, Any]) -> None:
+        """Learn an episode again without playing it: the agent is then what it was after it, bit for bit."""
+        if record.episode != len(self.history):
+            raise InputError(f"episode {record.episode} cannot be learned after {len(self.history)} others")
+        self._relearn(lesson)
+        self.history.append(record)
+
     @abstractmethod
     def policy(self, explore: bool = True) -> Policy:
         """What the next episode would play; without exploration if ``explore`` is False."""
@@ -164,6 +199,7 @@ class Agent(ABC):
         agent = cls.__new__(cls)
         agent.seed, agent.horizon, agent.broken_off = meta["seed"], meta["horizon"], meta["broken_off"]
         agent.env, agent._model, agent._solution = None, None, None
+        agent._latest = Trajectory()
         if env is not None:
             agent._set_env(env, agent.horizon)
         columns = [
@@ -201,6 +237,19 @@ class Agent(ABC):
         """A new policy for the steps from ``step`` on, or None to go on with the old one."""
         return None
 
+    def _absorb(self) -> None:
+        """What ``_replanned`` changes in the agent before it makes a new plan."""
+
+    def _relearn(self, lesson: dict[str, Any]) -> None:
+        observations = lesson["observations"]
+        steps = len(lesson["actions"])
+        for step, (action, reward) in enumerate(zip(lesson["actions"], lesson["rewards"], strict=True)):
+            if step in lesson["replans"]:
+                self._absorb()
+            done = lesson["terminated"] and step == steps - 1
+            self._after_step(step, observations[step], action, reward, observations[step + 1], done)
+        self._end_episode()
+
     def _end_episode(self) -> None:
         """Learn from what was seen since the last call."""
 
@@ -215,7 +264,7 @@ class Agent(ABC):
         started = time.perf_counter()
         episode = len(self.history)
         policies = [self.policy()]
-        seen = Trajectory([], [], [])
+        seen = self._latest = Trajectory()
         step = 0
         try:
             obs, _ = env.reset(seed=int(self._rng(0, episode).integers(2**31)))
@@ -227,11 +276,13 @@ class Agent(ABC):
                 seen.observations.append(obs)
                 seen.actions.append(action)
                 seen.rewards.append(reward)
+                seen.last, seen.terminated = next_obs, bool(terminated)
                 if terminated or truncated:
                     break
                 replanned = self._replanned(step + 1) if step + 1 < self.horizon else None
                 if replanned is not None:
                     policies.append(replanned)
+                    seen.replans.append(step + 1)
                 obs = next_obs
             self._end_episode()
         except BaseException as error:

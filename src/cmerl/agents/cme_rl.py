@@ -357,10 +357,13 @@ class CMERL(Agent):
     def _replanned(self, step: int) -> PlanPolicy | None:
         if not self.options.replan or self._surprise <= REPLAN_SURPRISE:
             return None
-        self._flush()
-        self._replans += 1
+        self._absorb()
         plan = self._make_plan(True, 1.0, len(self.history), self._replans, step)
         return PlanPolicy(plan, self.states, self.actions)
+
+    def _absorb(self) -> None:
+        self._flush()
+        self._replans += 1
 
     def _end_episode(self) -> None:
         self._replans = 0

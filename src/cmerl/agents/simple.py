@@ -24,6 +24,13 @@ class RandomAgent(Agent):
             raise InputError("a random agent needs its environment to draw actions: load it with env=…")
         return RandomPolicy(self.env.action_space, self.seed, len(self.history), self.horizon)
 
+    def lesson(self) -> dict[str, Any]:
+        """Nothing: this agent does not learn."""
+        return {}
+
+    def _relearn(self, lesson: dict[str, Any]) -> None:
+        pass
+
 
 class GreedyAgent(CMERL):
     """CME-RL without any optimism: believes the data, and values what it has not seen at the smallest reward."""

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from cmerl.envs.chain import Chain
-from cmerl.envs.deepsea import DeepSea
-from cmerl.envs.finite import FiniteMDP
-from cmerl.envs.gridworld import GridWorld
-from cmerl.envs.inventory import Inventory, Prices
-from cmerl.envs.linear_quadratic import LinearQuadratic
-from cmerl.envs.pball import BallDynamics, PBall2D
-from cmerl.envs.random_mdp import RandomMDP, random_mdp
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from cmerl.envs.registration import register
-from cmerl.envs.riverswim import RiverSwim
+
+if TYPE_CHECKING:
+    from cmerl.envs.chain import Chain
+    from cmerl.envs.deepsea import DeepSea
+    from cmerl.envs.finite import FiniteMDP
+    from cmerl.envs.gridworld import GridWorld
+    from cmerl.envs.inventory import Inventory, Prices
+    from cmerl.envs.linear_quadratic import LinearQuadratic
+    from cmerl.envs.pball import BallDynamics, PBall2D
+    from cmerl.envs.random_worlds import RandomMDP, random_mdp
+    from cmerl.envs.riverswim import RiverSwim
 
 __all__ = [
     "BallDynamics",
@@ -28,3 +33,25 @@ __all__ = [
     "random_mdp",
     "register",
 ]
+
+_HOMES = {
+    "BallDynamics": "pball",
+    "Chain": "chain",
+    "DeepSea": "deepsea",
+    "FiniteMDP": "finite",
+    "GridWorld": "gridworld",
+    "Inventory": "inventory",
+    "LinearQuadratic": "linear_quadratic",
+    "PBall2D": "pball",
+    "Prices": "inventory",
+    "RandomMDP": "random_worlds",
+    "RiverSwim": "riverswim",
+    "random_mdp": "random_worlds",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import on first use: registering a world must not import it."""
+    if name in _HOMES:
+        return getattr(import_module(f"cmerl.envs.{_HOMES[name]}"), name)
+    raise AttributeError(f"module 'cmerl.envs' has no attribute {name!r}")

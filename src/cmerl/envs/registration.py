@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import sys
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec
+from importlib.util import find_spec
+from types import ModuleType
 from typing import Any
-
-from gymnasium.envs.registration import register as register_with_gymnasium
-from gymnasium.envs.registration import registry
 
 # id → (entry point, default options)
 WORLDS: dict[str, tuple[str, dict[str, Any]]] = {
@@ -13,7 +15,7 @@ WORLDS: dict[str, tuple[str, dict[str, Any]]] = {
     "cmerl/Chain-v0": ("cmerl.envs.chain:Chain", {}),
     "cmerl/GridWorld-v0": ("cmerl.envs.gridworld:GridWorld", {}),
     "cmerl/DeepSea-v0": ("cmerl.envs.deepsea:DeepSea", {}),
-    "cmerl/RandomMDP-v0": ("cmerl.envs.random_mdp:RandomMDP", {"states": 10, "actions": 3, "seed": 0}),
+    "cmerl/RandomMDP-v0": ("cmerl.envs.random_worlds:RandomMDP", {"states": 10, "actions": 3, "seed": 0}),
     "cmerl/Inventory-v0": ("cmerl.envs.inventory:Inventory", {}),
     "cmerl/PBall2D-v0": ("cmerl.envs.pball:PBall2D", {}),
     "cmerl/LinearQuadratic-v0": ("cmerl.envs.linear_quadratic:LinearQuadratic", {}),
@@ -26,6 +28,37 @@ def register() -> None:
     No ``max_episode_steps`` is set, hence no TimeLimit wrapper: an episode's length is the agent's horizon,
     for which ``env.unwrapped.horizon`` is the world's own suggestion.
     """
+    from gymnasium.envs.registration import register as register_with_gymnasium
+    from gymnasium.envs.registration import registry
+
     for name, (entry_point, options) in WORLDS.items():
         if name not in registry:  # Gymnasium warns when an id is registered twice
             register_with_gymnasium(id=name, entry_point=entry_point, kwargs=dict(options))
+
+
+def register_soon() -> None:
+    """Register the worlds as soon as Gymnasium is there, without waiting a quarter of a second for it now."""
+    if "gymnasium" in sys.modules:
+        register()
+    else:
+        sys.meta_path.insert(0, _AfterGymnasium())
+
+
+class _AfterGymnasium(MetaPathFinder):
+    """Lets Gymnasium be imported as ever, and then registers the worlds."""
+
+    def find_spec(self, fullname: str, path: Any, target: ModuleType | None = None) -> ModuleSpec | None:
+        """The module's own spec, with a word added to its loader."""
+        if fullname != "gymnasium":
+            return None
+        sys.meta_path.remove(self)
+        spec = find_spec(fullname)
+        if spec is not None and spec.loader is not None:
+            execute = spec.loader.exec_module
+
+            def execute_and_register(module: ModuleType) -> None:
+                execute(module)
+                register()
+
+            spec.loader.exec_module = execute_and_register  # type: ignore[method-assign]
+        return spec

@@ -1,0 +1,28 @@
+"""``cmerl resume``: go on with a run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cmerl.cli.options import Jobs, LogLevel
+
+
+def command(
+    directory: Annotated[Path, typer.Argument(metavar="DIR", help="The directory of a run that was interrupted.")],
+    jobs: Jobs = None,
+    log_level: LogLevel = "warning",
+) -> int:
+    """Go on with an interrupted run.
+
+    Examples:
+        cmerl resume runs/RiverSwim-v0-20250101-120000
+
+    What comes out is what the run would have given without the interruption, bit for bit. Runs that failed are tried
+    again.
+    """
+    from cmerl.cli.session import session
+
+    return session(directory, log_level, jobs)

@@ -1,0 +1,79 @@
+"""``cmerl run``: an experiment from an environment's id or a spec file."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from cmerl.cli.options import Jobs, LogLevel
+
+
+def command(
+    env_or_spec: Annotated[
+        str, typer.Argument(metavar="ENV_OR_SPEC", help="An environment's id, or a spec: a .toml or .json file.")
+    ],
+    agent: Annotated[
+        list[str] | None,
+        typer.Option(help="Who plays; repeat it to compare.  [default: cme-rl]", metavar="NAME", show_default=False),
+    ] = None,
+    episodes: Annotated[int | None, typer.Option(help="Episodes of each run.  [default: 100]", metavar="N")] = None,
+    seeds: Annotated[int | None, typer.Option(help="Runs of each agent, seeds 0 … K−1.", metavar="K")] = None,
+    horizon: Annotated[
+        int | None, typer.Option(help="Steps per episode.  [default: the environment's]", metavar="H")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Where results go.  [default: a new directory in runs/]", metavar="DIR")
+    ] = None,
+    engine: Annotated[str | None, typer.Option(help="local or ray.  [default: local]", metavar="NAME")] = None,
+    address: Annotated[str | None, typer.Option(help="Of a Ray cluster to join.", metavar="A")] = None,
+    jobs: Jobs = None,
+    allow_env_module: Annotated[
+        list[str] | None,
+        typer.Option(help="A module, other than Gymnasium's, that environments may come from.", metavar="M"),
+    ] = None,
+    log_level: LogLevel = "warning",
+) -> int:
+    """Run agents in environments.
+
+    Several seeds at a time, into a directory of results that can be resumed and reported on.
+
+    Examples:
+        cmerl run cmerl/RiverSwim-v0
+        cmerl run MountainCar-v0 --horizon 200 --episodes 20
+        cmerl run cmerl/RiverSwim-v0 --agent cme-rl --agent random --episodes 200 --seeds 8 --jobs 2
+        cmerl run MiniGrid-Empty-5x5-v0 --allow-env-module minigrid
+        cmerl run experiment.toml --out runs/mine
+
+    A spec says the same and more: options of environments and agents, wrappers, lists of seeds. What is given here
+    goes before what the spec says. Ctrl-C stops; cmerl resume DIR goes on.
+    """
+    from cmerl.cli.session import session
+    from cmerl.experiments.runner import check, load_spec, new_directory
+    from cmerl.experiments.store import RunDirectory
+
+    settings: dict[str, Any] = {
+        "agents": agent,
+        "episodes": episodes,
+        "seeds": seeds,
+        "horizon": horizon,
+        "engine": engine,
+        "address": address,
+        "jobs": jobs,
+        "allow_env_modules": allow_env_module,
+    }
+    given = {key: value for key, value in settings.items() if value is not None and value != []}
+    spec = load_spec(env_or_spec, given, "command line")
+    check(spec)
+    directory = out if out is not None else new_directory(spec)
+    RunDirectory.create(directory, spec, command_line())
+    return session(directory, log_level)
+
+
+def command_line() -> str:
+    """What was typed."""
+    import shlex
+
+    return shlex.join(["cmerl", *sys.argv[1:]])

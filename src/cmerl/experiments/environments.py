@@ -1,0 +1,196 @@
+"""Environments of a spec: whose code may run, and which wrappers have a name."""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from typing import Any
+
+import gymnasium
+from gymnasium.envs.registration import EnvSpec, registry
+
+import cmerl  # noqa: F401 - registers its worlds
+from cmerl.errors import CmerlError, InputError
+from cmerl.experiments.mistakes import nearest
+from cmerl.experiments.spec import EnvironmentSpec, WrapperSpec
+
+HOME_MODULES = ("gymnasium", "cmerl")
+
+# Gymnasium's wrappers that a spec can name: those made with plain values which keep nothing from one episode to the
+# next, since a run is resumed from the start of an episode.
+GYMNASIUM_WRAPPERS = (
+    "ClipAction",
+    "ClipReward",
+    "DelayObservation",
+    "DiscretizeAction",
+    "DiscretizeObservation",
+    "FilterObservation",
+    "FlattenObservation",
+    "FrameStackObservation",
+    "GrayscaleObservation",
+    "MaxAndSkipObservation",
+    "RepeatAction",
+    "RescaleAction",
+    "RescaleObservation",
+    "ReshapeObservation",
+    "ResizeObservation",
+    "StickyAction",
+    "TimeAwareObservation",
+    "TimeLimit",
+)
+KEEP_STATE = ("NormalizeObservation", "NormalizeReward", "RecordVideo", "RecordEpisodeStatistics", "RenderCollection")
+
+Environment = gymnasium.Env[Any, Any]
+
+
+def make_environment(spec: EnvironmentSpec, allowed: Sequence[str] = ()) -> Environment:
+    """The environment with its wrappers.
+
+    Args:
+        spec: what to make.
+        allowed: modules beyond Gymnasium's and cmerl's whose code may run; they are imported.
+    """
+    for module in allowed:
+        _import_allowed(module)
+    registered = _registered(spec.id, allowed)
+    _check_options(spec, registered)
+    try:
+        with warnings.catch_warnings():
+            # What Gymnasium says of versions and spaces was for whoever chose the environment, not for every worker.
+            warnings.filterwarnings("ignore", module="gymnasium")
+            env: Environment = gymnasium.make(registered, **spec.options)
+    except CmerlError as error:
+        raise InputError(f"environment {spec.id!r}: {error}") from error
+    except Exception as error:
+        reason = str(error).strip().split("\n")[0]
+        raise InputError(f"environment {spec.id!r} cannot be made: {type(error).__name__}: {reason}") from error
+    for wrapper in spec.wrappers:
+        env = _wrap(env, wrapper, spec.id)
+    return env
+
+
+def module_of(registered: EnvSpec) -> str:
+    """The module whose code makes an environment."""
+    entry = registered.entry_point
+    return entry.partition(":")[0] if isinstance(entry, str) else str(getattr(entry, "__module__", ""))
+
+
+def is_home(module: str, allowed: Sequence[str] = ()) -> bool:
+    """Whether a module is Gymnasium's, cmerl's, or inside an allowed one."""
+    return any(module == root or module.startswith(root + ".") for root in (*HOME_MODULES, *allowed))
+
+
+def list_environments(allowed: Sequence[str] = ()) -> list[tuple[str, str, str]]:
+    """(id, steps per episode or "", module) of every environment that a spec may name, cmerl's first."""
+    for module in allowed:
+        _import_allowed(module)
+    rows = [
+        (id, str(found.max_episode_steps or ""), module_of(found).partition(".")[0])
+        for id, found in registry.items()
+        if is_home(module_of(found), allowed)
+    ]
+    return sorted(rows, key=lambda row: (row[2] != "cmerl", row[2], row[0]))
+
+
+def wrapper_names() -> list[str]:
+    """Names that ``wrappers`` of an environment may have."""
+    return sorted({*GYMNASIUM_WRAPPERS, *_own_wrappers()})
+
+
+def _import_allowed(module: str) -> None:
+    try:
+        import_module(module)
+    except ImportError as error:
+        raise InputError(f"module {module!r}, allowed with --allow-env-module, cannot be imported: {error}") from None
+
+
+def _registered(id: str, allowed: Sequence[str]) -> EnvSpec:
+    module, _, name = id.rpartition(":")
+    if module and not is_home(module, allowed):
+        raise InputError(
+            f"environment {id!r} would import module {module!r}: if you trust it, allow it with "
+            f"--allow-env-module {module} (allow_env_modules in a spec)"
+        )
+    if module:
+        _import_allowed(module)
+    if name not in registry:
+        home = [known for known, entry in registry.items() if is_home(module_of(entry), allowed)]
+        hint = nearest(name, home) if _close(name, home) else "see cmerl envs"
+        raise InputError(
+            f"there is no environment {name!r}: {hint}; if another package registers it, name its module with "
+            "--allow-env-module"
+        )
+    found = registry[name]
+    maker = module_of(found)
+    if not is_home(maker, allowed):
+        root = maker.partition(".")[0]
+        raise InputError(
+            f"environment {id!r} comes from module {root!r}, which is neither Gymnasium's nor cmerl's: if you trust "
+            f"it, allow it with --allow-env-module {root} (allow_env_modules in a spec)"
+        )
+    return found
+
+
+def _close(name: str, known: Sequence[str]) -> bool:
+    return nearest(name, known).startswith("did you mean")
+
+
+def _check_options(spec: EnvironmentSpec, registered: EnvSpec) -> None:
+    """Name an option that the environment does not have, rather than let its constructor complain."""
+    for reserved in ("max_episode_steps", "render_mode"):
+        if reserved in spec.options:
+            fix = "use horizon instead" if reserved == "max_episode_steps" else "leave it out"
+            raise InputError(f"environment {spec.id!r}: {reserved} is not an option of a run; {fix}")
+    entry: Any = registered.entry_point
+    if isinstance(entry, str):
+        module, _, attribute = entry.partition(":")
+        try:
+            entry = getattr(import_module(module), attribute)
+        except (ImportError, AttributeError):
+            return  # gymnasium.make says why
+    _check_names(entry, spec.options, f"environment {spec.id!r}")
+
+
+def _check_names(maker: Callable[..., Any], options: dict[str, Any], who: str, skip: int = 0) -> None:
+    parameters = list(inspect.signature(maker).parameters.values())[skip:]
+    if any(p.kind is p.VAR_KEYWORD for p in parameters):
+        return
+    known = [p.name for p in parameters if p.kind in (p.KEYWORD_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    for option in options:
+        if option not in known:
+            shown = [name for name in known if name != "render_mode"]
+            raise InputError(f"{who} has no option {option!r}: {nearest(option, shown)}")
+
+
+def _own_wrappers() -> list[str]:
+    try:
+        own = import_module("cmerl.wrappers")
+    except ModuleNotFoundError:
+        return []
+    return [
+        name
+        for name, value in vars(own).items()
+        if isinstance(value, type) and issubclass(value, gymnasium.Wrapper) and value.__module__.startswith("cmerl.")
+    ]
+
+
+def _wrap(env: Environment, wrapper: WrapperSpec, id: str) -> Environment:
+    who = f"environment {id!r}, wrapper {wrapper.name!r}"
+    if wrapper.name in KEEP_STATE:
+        raise InputError(f"{who} keeps something from one episode to the next, so that a run could not be resumed")
+    if wrapper.name not in wrapper_names():
+        raise InputError(f"environment {id!r}: there is no wrapper {wrapper.name!r}: {_wrapper_hint(wrapper.name)}")
+    home = "cmerl.wrappers" if wrapper.name in _own_wrappers() else "gymnasium.wrappers"
+    cls = getattr(import_module(home), wrapper.name)
+    _check_names(cls, wrapper.options, who, skip=1)
+    try:
+        wrapped: Environment = cls(env, **wrapper.options)
+    except Exception as error:
+        raise InputError(f"{who} cannot be made: {type(error).__name__}: {str(error).strip()}") from error
+    return wrapped
+
+
+def _wrapper_hint(name: str) -> str:
+    return nearest(name, wrapper_names())

@@ -1,0 +1,110 @@
+"""What pydantic finds wrong, as one sentence that names the place and the fix."""
+
+from __future__ import annotations
+
+import difflib
+import typing
+from collections.abc import Iterable
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+
+_SINGULAR = {"environments": "environment", "agents": "agent", "wrappers": "wrapper"}
+_WANTED = {
+    "int_type": "a whole number",
+    "int_parsing": "a whole number",
+    "int_from_float": "a whole number",
+    "float_type": "a number",
+    "float_parsing": "a number",
+    "finite_number": "a finite number",
+    "string_type": "text",
+    "dict_type": "a table, such as {states = 8}",
+    "tuple_type": "a list",
+    "model_type": "a name or a table",
+}
+
+
+def first_sentence(error: ValidationError, model: type[BaseModel]) -> str:
+    """The first mistake: where, what, and what to do."""
+    mistakes = error.errors(include_url=False)
+    # Of a value that may be one thing or another, pydantic reports why it is neither: the last has the most to say.
+    first = mistakes[0]
+    rivals = [m for m in mistakes if m["loc"][:1] == first["loc"][:1] and m["loc"][:1] == ("seeds",)]
+    if rivals:
+        return _about_seeds(rivals[-1]["input"], rivals)
+    location, kind = first["loc"], first["type"]
+    where, last = place(location[:-1]), str(location[-1]) if location else ""
+    if kind == "extra_forbidden":
+        known = _fields(model, location[:-1])
+        return f"{where}there is no key {last!r}: {nearest(last, known)}"
+    if kind == "missing":
+        return f"{where}{last!r} is missing: {_example(last)}"
+    if kind == "value_error":
+        return f"{place(location)}{first['ctx']['error']}"
+    if kind == "too_short":
+        return f"{where}{last} is empty: {_example(last)}"
+    if kind == "string_too_short":
+        return f"{where}{last} is empty text: {_example(last)}"
+    value = first["input"]
+    if kind == "greater_than_equal":
+        return f"{where}{last} must be a whole number of at least {first['ctx']['ge']}, not {value!r}"
+    if kind == "literal_error":
+        allowed = [option.strip("'") for option in first["ctx"]["expected"].replace(" or ", ", ").split(", ")]
+        return f"{where}{last} cannot be {value!r}: {nearest(str(value), allowed)}"
+    wanted = _WANTED.get(kind)
+    if wanted is None:
+        return f"{place(location)}{first['msg'][:1].lower()}{first['msg'][1:]}"
+    return f"{place(location).removesuffix(': ')} must be {wanted}, not {value!r}"
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """A hint: the known word that looks most like this one, or all of them."""
+    names = {name.lower(): name for name in known}
+    near = difflib.get_close_matches(word.lower(), names, 1, cutoff=0.6)
+    return f"did you mean {names[near[0]]!r}?" if near else f"there are {', '.join(names.values()) or 'none'}"
+
+
+def place(location: tuple[int | str, ...]) -> str:
+    """A path into the spec for people, counting from 1: "environment 2, wrapper 1, name: "."""
+    words: list[str] = []
+    for part in location:
+        if isinstance(part, int):
+            words[-1] = f"{_SINGULAR.get(words[-1], words[-1])} {part + 1}"
+        else:
+            words.append(part)
+    return ", ".join(words) + ": " if words else ""
+
+
+def _about_seeds(value: Any, mistakes: list[Any]) -> str:
+    if isinstance(value, int) and not isinstance(value, bool):
+        return f"seeds must be a number of at least 1 or a list of numbers from 0 on, not {value!r}"
+    if any(m["type"] == "too_short" for m in mistakes):
+        return "seeds is an empty list: say how many, such as seeds = 8, or which, such as seeds = [0, 1, 2]"
+    return f"seeds must be how many, such as 8, or which, such as [0, 1, 2], not {value!r}"
+
+
+def _example(key: str) -> str:
+    examples = {
+        "environments": 'say what to run in, such as environments = ["cmerl/RiverSwim-v0"]',
+        "agents": 'say who plays, such as agents = ["cme-rl", "random"]',
+        "id": 'give the id that Gymnasium knows it by, such as id = "cmerl/RiverSwim-v0"',
+        "name": 'give its name, such as name = "cme-rl"',
+    }
+    return examples.get(key, "give it a value or leave it out")
+
+
+def _fields(model: type[BaseModel], location: tuple[int | str, ...]) -> list[str]:
+    """Keys that the table at a location may have."""
+    for part in location:
+        if isinstance(part, str) and part in model.model_fields:
+            inner = _model_in(model.model_fields[part].annotation)
+            if inner is None:
+                return []
+            model = inner
+    return list(model.model_fields)
+
+
+def _model_in(annotation: Any) -> type[BaseModel] | None:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    return next(filter(None, map(_model_in, typing.get_args(annotation))), None)

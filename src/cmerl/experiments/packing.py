@@ -1,0 +1,89 @@
+"""Trees of plain values and arrays as bytes: JSON for the tree, raw memory for the arrays, never pickle."""
+
+from __future__ import annotations
+
+import json
+import struct
+from typing import Any
+
+import numpy as np
+
+from cmerl.errors import InputError
+
+_LENGTH = struct.Struct("<I")
+
+
+def pack(tree: Any) -> bytes:
+    """Bytes of a tree of None, bool, int, float, str, lists, tuples, dicts, NumPy scalars and arrays."""
+    blobs: list[bytes] = []
+    head = json.dumps(_encode(tree, blobs), separators=(",", ":")).encode()
+    return b"".join([_LENGTH.pack(len(head)), head, *blobs])
+
+
+def unpack(content: bytes) -> Any:
+    """The tree again; every value has the type and the bits that it had."""
+    (length,) = _LENGTH.unpack_from(content)
+    start = _LENGTH.size + length
+    return _decode(json.loads(content[_LENGTH.size : start]), memoryview(content)[start:])
+
+
+# A tree in JSON: plain values stand for themselves, everything else is [kind, …].
+
+
+def _encode(value: Any, blobs: list[bytes]) -> Any:
+    if value is None or isinstance(value, bool | str) or type(value) in (int, float):
+        return value
+    if isinstance(value, np.ndarray | np.generic):
+        return ["array" if isinstance(value, np.ndarray) else "scalar", *_array(np.asarray(value), blobs)]
+    if isinstance(value, list):
+        if len(value) > 1 and _alike(value):  # observations of an episode: one block rather than many small ones
+            return ["arrays", *_array(np.array(value), blobs)]
+        return ["list", *(_encode(item, blobs) for item in value)]
+    if isinstance(value, tuple):
+        return ["tuple", *(_encode(item, blobs) for item in value)]
+    if isinstance(value, dict):
+        return ["dict", *([_encode(key, blobs), _encode(item, blobs)] for key, item in value.items())]
+    raise InputError(f"a {type(value).__name__} cannot be written to a journal: only numbers, text and arrays can")
+
+
+def _array(array: np.ndarray[Any, Any], blobs: list[bytes]) -> tuple[str, list[int]]:
+    if array.dtype.hasobject or array.dtype.fields:
+        raise InputError(f"an array of {array.dtype} cannot be written to a journal: only numbers and text can")
+    blobs.append(array.tobytes())
+    return array.dtype.str, list(array.shape)
+
+
+def _alike(items: list[Any]) -> bool:
+    """Whether all items are arrays, or NumPy scalars, of one type and shape."""
+    first = items[0]
+    if not isinstance(first, np.ndarray | np.generic):
+        return False
+    return all(type(x) is type(first) and x.dtype == first.dtype and x.shape == first.shape for x in items)
+
+
+def _decode(node: Any, blobs: memoryview) -> Any:
+    value, _ = _take(node, blobs)
+    return value
+
+
+def _take(node: Any, blobs: memoryview) -> tuple[Any, memoryview]:
+    """A value and the blobs that are left; arrays come in the order in which they were written."""
+    if not isinstance(node, list):
+        return node, blobs
+    kind, *items = node
+    if kind in ("array", "arrays", "scalar"):
+        dtype, shape = np.dtype(items[0]), items[1]
+        size = dtype.itemsize * int(np.prod(shape, dtype=np.int64))
+        array = np.frombuffer(blobs[:size], dtype=dtype).reshape(shape).copy()
+        values = {"array": array, "arrays": list(array) if shape else [], "scalar": array[()]}
+        return values[kind], blobs[size:]
+    found = []
+    for item in items:
+        if kind == "dict":
+            key, blobs = _take(item[0], blobs)
+            value, blobs = _take(item[1], blobs)
+            found.append((key, value))
+        else:
+            value, blobs = _take(item, blobs)
+            found.append(value)
+    return {"list": list, "tuple": tuple, "dict": dict}[kind](found), blobs

@@ -1,0 +1,94 @@
+"""Progress: bars on a terminal, one per running unit and one for the whole; elsewhere a line per finished unit."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from cmerl.experiments.engines.base import EpisodeFinished, Event, UnitFailed, UnitFinished
+from cmerl.experiments.store import Ledger
+
+Show = Callable[[Event, Ledger], None]
+
+# What the status says of an episode beyond its return, where its agent knows it: (metric, words).
+SHOWN = (("uncertainty", "uncertainty"), ("model_error", "model error"), ("dictionary", "dictionary"))
+
+
+@contextmanager
+def shown(ledger: Ledger) -> Iterator[Show]:
+    """A callback that shows how a run goes on."""
+    from rich.console import Console
+
+    console = Console(file=sys.stderr)
+    if not console.is_terminal:
+        yield _line_per_unit
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=20),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        TextColumn("{task.fields[status]}"),
+    )
+    with Progress(*columns, console=console, speed_estimate_period=600) as bars:
+        yield _Bars(bars, ledger)
+
+
+def status(line: dict[str, Any], best: float) -> str:
+    """What a person wants to see of an episode."""
+    words = [f"return {line['return']:.4g}", f"best {best:.4g}"]
+    words += [f"{word} {line['metrics'][key]:.3g}" for key, word in SHOWN if _is_number(line["metrics"].get(key))]
+    if line["regret"] is not None:
+        words.append(f"regret {line['regret']:.3g}")
+    return "  ".join([*words, f"{line['seconds']:.2f} s"])
+
+
+class _Bars:
+    def __init__(self, bars: Any, ledger: Ledger) -> None:
+        self._bars = bars
+        episodes = ledger.spec.episodes
+        done = sum(totals.episodes for totals in ledger.totals.values())
+        self._whole = bars.add_task("all", total=episodes * len(ledger.units), completed=done, status="")
+        self._single = len(ledger.units) == 1
+        self._units: dict[tuple[str, str, int], Any] = {}
+
+    def __call__(self, event: Event, ledger: Ledger) -> None:
+        key, title = event.unit.key, event.unit.title
+        if isinstance(event, EpisodeFinished):
+            if key not in self._units:
+                done = ledger.totals[key].episodes - 1
+                self._units[key] = self._bars.add_task(title, total=event.unit.episodes, completed=done, status="")
+            text = status(event.line, ledger.totals[key].best)
+            self._bars.update(self._units[key], advance=1, status=text)
+            self._bars.update(
+                self._whole, advance=1, status=f"{len(ledger.reports)} of {len(ledger.units)} runs done"
+            )
+            return
+        if isinstance(event, UnitFailed):
+            self._bars.console.print(f"{title}: failed: {event.message}", markup=False, highlight=False)
+        elif not self._single:
+            self._bars.console.print(_finished(event, ledger), markup=False, highlight=False)
+        if key in self._units and not self._single:
+            self._bars.remove_task(self._units.pop(key))
+
+
+def _line_per_unit(event: Event, ledger: Ledger) -> None:
+    if isinstance(event, UnitFinished):
+        print(_finished(event, ledger), file=sys.stderr, flush=True)
+
+
+def _finished(event: Event, ledger: Ledger) -> str:
+    totals = ledger.totals[event.unit.key]
+    regret = "" if totals.regret is None else f"  regret {totals.regret:.4g}"
+    return (
+        f"{event.unit.title}: {totals.episodes} episodes  mean return {totals.ret / totals.episodes:.4g}  "
+        f"best {totals.best:.4g}{regret}  {totals.seconds / totals.episodes:.3g} s each"
+    )
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)

@@ -1,0 +1,97 @@
+"""Results of a run, read from its directory."""
+
+from __future__ import annotations
+
+import os
+from functools import cached_property
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from cmerl import agents
+from cmerl.errors import InputError
+from cmerl.experiments.files import read_json
+from cmerl.experiments.spec import Spec
+from cmerl.experiments.store import RunDirectory
+from cmerl.experiments.units import Unit, rebuild, units_of
+
+
+class Results:
+    """What a run has found so far.
+
+    Attributes:
+        directory: where everything is.
+    """
+
+    def __init__(self, directory: str | os.PathLike[str]) -> None:
+        self.directory = Path(directory)
+        self._run = RunDirectory(self.directory)
+        self.manifest: dict[str, Any] = self._run.manifest()
+
+    @cached_property
+    def spec(self) -> Spec:
+        """What was run."""
+        return self._run.spec()
+
+    @cached_property
+    def episodes(self) -> list[dict[str, Any]]:
+        """One dictionary per finished episode: the lines of episodes.jsonl."""
+        return self._run.episodes()
+
+    def summary(self) -> dict[str, Any]:
+        """Per environment and agent: means and 95 % intervals over seeds, as in summary.json."""
+        return read_json(self._run.summary_file)
+
+    @property
+    def failures(self) -> list[dict[str, Any]]:
+        """Units that could not go on, each with the reason."""
+        return list(self.summary()["failures"])
+
+    @property
+    def finished(self) -> bool:
+        """Whether every unit has played all its episodes."""
+        return bool(self.summary()["finished"])
+
+    def frame(self) -> Any:
+        """The episodes as a data frame of pandas or, if only that is installed, polars; metrics are columns too."""
+        rows = [{**{k: v for k, v in line.items() if k != "metrics"}, **line["metrics"]} for line in self.episodes]
+        if find_spec("pandas") is not None:
+            import pandas
+
+            return pandas.DataFrame(rows)
+        if find_spec("polars") is not None:
+            import polars
+
+            return polars.DataFrame(rows, infer_schema_length=None)
+        raise InputError("a data frame needs pandas or polars: pip install pandas; without them use results.episodes")
+
+    def agent(self, env: str, agent: str, seed: int, episodes: int | None = None) -> agents.Agent:
+        """An agent as it was after its first ``episodes``, or as it is now; made from its journal, bit for bit."""
+        for unit in units_of(self.spec):
+            if unit.key == (env, agent, seed):
+                return rebuild(unit, self._run.lessons(unit), episodes)
+        raise InputError(f"the run has no unit of {env!r}, {agent!r} and seed {seed}: see results.units")
+
+    @property
+    def units(self) -> list[Unit]:
+        """What the run consists of."""
+        return units_of(self.spec)
+
+    def plot(self) -> Any:
+        """Figures of the run, as the report draws them."""
+        from importlib import import_module
+
+        try:
+            draw = import_module("cmerl.report").plot
+        except (ImportError, AttributeError):
+            raise InputError("plots need the report extra: pip install 'cmerl[report]'") from None
+        return draw(self)
+
+    def __repr__(self) -> str:
+        state = "finished" if self.finished else "unfinished"
+        return f"Results({str(self.directory)!r}, {len(self.units)} units, {len(self.episodes)} episodes, {state})"
+
+
+def load(directory: str | os.PathLike[str]) -> Results:
+    """The results in a run directory, finished or not."""
+    return Results(directory)

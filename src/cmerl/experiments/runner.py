@@ -1,0 +1,151 @@
+"""Run and resume: check a spec, hand its units to an engine, write down what happens."""
+
+from __future__ import annotations
+
+import datetime
+import os
+import re
+import shlex
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, closing, nullcontext, suppress
+from pathlib import Path
+from typing import Any
+
+from cmerl.errors import CmerlError, InputError
+from cmerl.experiments import engines
+from cmerl.experiments.engines.base import Event
+from cmerl.experiments.results import Results
+from cmerl.experiments.spec import Spec, parse, plurals, read
+from cmerl.experiments.store import Ledger, RunDirectory
+from cmerl.experiments.units import Unit, make_agent, units_of
+
+Callback = Callable[[Event, Ledger], None]
+"""Called in the driver after every event was written down; must be quick, since workers do not wait for it."""
+
+
+def run(
+    spec: Spec | Mapping[str, Any] | str | os.PathLike[str] | None = None,
+    *,
+    out: str | os.PathLike[str] | None = None,
+    callbacks: Sequence[Callback] = (),
+    progress: bool = False,
+    command: str | None = None,
+    **settings: Any,
+) -> Results:
+    """Run an experiment.
+
+    Args:
+        spec: a dictionary, a TOML or JSON file, or an environment's id; the keys are those of ``Spec``.
+        out: the run directory; by default a new one in ``runs/``.
+        callbacks: called as callback(event, ledger) after everything that happens.
+        progress: show bars.
+        command: what the manifest says to type to repeat the run; by default one that works from any shell.
+        settings: keys of the spec, which go before what ``spec`` says.
+
+    Returns:
+        The results. Units that failed are in ``results.failures``; the others are complete.
+    """
+    checked = load_spec(spec, settings)
+    check(checked)
+    directory = Path(out) if out is not None else new_directory(checked)
+    repeat = command or f"cmerl run {shlex.quote(str(directory / 'manifest.json'))}"
+    return _go(RunDirectory.create(directory, checked, repeat), callbacks, progress)
+
+
+def resume(
+    directory: str | os.PathLike[str],
+    *,
+    callbacks: Sequence[Callback] = (),
+    progress: bool = False,
+    jobs: int | None = None,
+) -> Results:
+    """Go on with a run that was interrupted, exactly where it stopped; failed units are tried again.
+
+    Args:
+        directory: of the run.
+        callbacks: as for ``run``.
+        progress: show bars.
+        jobs: units at a time, if not as before; it changes nothing in the results.
+    """
+    return _go(RunDirectory(directory), callbacks, progress, jobs)
+
+
+def load_spec(spec: Any, settings: Mapping[str, Any], place: str = "spec") -> Spec:
+    """A spec from whatever ``run`` accepts.
+
+    Args:
+        spec: a spec, a dictionary, a TOML or JSON file, or an environment's id.
+        settings: keys that go before it.
+        place: where a mistake that is not in a file is said to be.
+    """
+    source = place
+    if isinstance(spec, Spec):
+        values: dict[str, Any] = spec.model_dump(mode="json")
+    elif isinstance(spec, Mapping) or spec is None:
+        values = dict(spec or {})
+    elif isinstance(spec, os.PathLike) or str(spec).endswith((".toml", ".json")):
+        values, source = read(spec), os.fspath(spec)
+    else:
+        values = {"environments": [spec]}
+    return parse({**plurals(values), **plurals(settings)}, source, dict.fromkeys(plurals(settings), place))
+
+
+def check(spec: Spec) -> None:
+    """Make every environment with every agent once, so that mistakes show before the first episode."""
+    for unit in units_of(spec):
+        if unit.seed == spec.seed_list[0]:
+            _check_unit(unit)
+
+
+def _check_unit(unit: Unit) -> None:
+    try:
+        agent = make_agent(unit)
+    except CmerlError as error:
+        raise InputError(f"{_where(unit, str(error))}{error}") from error
+    with suppress(Exception):
+        if agent.env is not None:
+            agent.env.close()
+
+
+def _where(unit: Unit, message: str) -> str:
+    """The part of a spec that is wrong, unless the message names it."""
+    named = message.startswith(("environment ", "there is no ", "module ", "agent "))
+    return "" if named else f"{unit.agent.label} in {unit.env.label}: "
+
+
+def _go(directory: RunDirectory, callbacks: Sequence[Callback], progress: bool, jobs: int | None = None) -> Results:
+    directory.manifest()
+    with directory.lock():
+        ledger = Ledger(directory)
+        spec = ledger.spec
+        engine = engines.make(spec.engine, jobs=jobs or spec.jobs, address=spec.address, journals=spec.journals)
+        try:
+            with _shown(ledger, progress) as show, closing(engine.run(ledger.tasks)) as events:
+                for event in events:
+                    ledger.note(event)
+                    for callback in (show, *callbacks):
+                        callback(event, ledger)
+        finally:
+            ledger.close()
+    return Results(directory.path)
+
+
+def _shown(ledger: Ledger, progress: bool) -> AbstractContextManager[Callback]:
+    if not progress:
+        return nullcontext(lambda event, ledger: None)
+    from cmerl.experiments.progress import shown
+
+    return shown(ledger)
+
+
+def new_directory(spec: Spec) -> Path:
+    """A name that says what and when."""
+    what = re.sub(r"[^A-Za-z0-9.]+", "-", spec.environments[0].id.rpartition("/")[2]).strip("-")
+    when = datetime.datetime.now().strftime("%Y%m%d-%H%M%S")
+    base = Path("runs") / f"{what}-{when}"
+    number = 1
+    found = base
+    while found.exists():
+        number += 1
+        found = base.with_name(f"{base.name}-{number}")
+    return found

@@ -1,0 +1,251 @@
+"""The run directory: manifest.json, episodes.jsonl, summary.json, and a journal for each unit.
+
+Journals are the truth: workers write them, one each. The driver alone writes everything else, all of which
+can be made from the journals and the manifest again.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import logging
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from cmerl.errors import InputError
+from cmerl.experiments.engines.base import EpisodeFinished, Event, Task, UnitFailed, UnitFinished
+from cmerl.experiments.files import read_json, to_line, whole_lines, write_atomically, write_json
+from cmerl.experiments.journal import FileJournal
+from cmerl.experiments.manifest import FORMAT, make_manifest, versions
+from cmerl.experiments.packing import unpack
+from cmerl.experiments.spec import Spec, parse
+from cmerl.experiments.summary import Totals, summarise
+from cmerl.experiments.units import Unit, check_header, units_of
+
+log = logging.getLogger("cmerl")
+
+REFRESH_SECONDS = 2.0  # how often summary.json follows a run
+
+
+class RunDirectory:
+    """One run on disk."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+
+    # --- files ---
+
+    @property
+    def manifest_file(self) -> Path:
+        """Everything needed to repeat the run."""
+        return self.path / "manifest.json"
+
+    @property
+    def episodes_file(self) -> Path:
+        """One line per finished episode."""
+        return self.path / "episodes.jsonl"
+
+    @property
+    def summary_file(self) -> Path:
+        """Means and intervals per environment and agent."""
+        return self.path / "summary.json"
+
+    def journal_file(self, unit: Unit) -> Path:
+        """The journal of a unit."""
+        return self.path / "journals" / unit.file
+
+    # --- making and opening ---
+
+    @classmethod
+    def create(cls, path: str | os.PathLike[str], spec: Spec, command: str) -> RunDirectory:
+        """A new run directory; one that holds a run already is refused."""
+        run = cls(path)
+        if run.manifest_file.exists():
+            raise InputError(
+                f"{os.fspath(path)!r} holds a run already: continue it with cmerl resume {path}, "
+                "or choose another directory"
+            )
+        if run.path.exists() and (not run.path.is_dir() or any(p.name != ".lock" for p in run.path.iterdir())):
+            raise InputError(f"{os.fspath(path)!r} exists and is not empty: choose another directory")
+        try:
+            run.path.mkdir(parents=True, exist_ok=True)
+            with run.lock():
+                (run.path / "journals").mkdir(exist_ok=True)
+                write_json(run.manifest_file, make_manifest(spec, command))
+        except OSError as error:
+            raise InputError(f"{os.fspath(path)!r} cannot be written: {error.strerror}") from None
+        return run
+
+    def manifest(self) -> dict[str, Any]:
+        """The manifest, or one sentence on why this is not a run."""
+        if not self.path.is_dir():
+            raise InputError(f"there is no directory {str(self.path)!r}")
+        if not self.manifest_file.exists():
+            raise InputError(f"{str(self.path)!r} is not a run directory: it has no manifest.json")
+        manifest = read_json(self.manifest_file)
+        if manifest.get("format") != FORMAT or "spec" not in manifest:
+            raise InputError(
+                f"{self.manifest_file} is damaged or of another version: this cmerl reads format {FORMAT}"
+            )
+        return manifest
+
+    def spec(self) -> Spec:
+        """What the run is of."""
+        return parse(self.manifest()["spec"], str(self.manifest_file))
+
+    @contextmanager
+    def lock(self) -> Iterator[None]:
+        """Keep other processes from running here; the lock ends with this process, however it ends."""
+        fd = os.open(self.path / ".lock", os.O_RDWR | os.O_CREAT, 0o644)
+        try:
+            try:
+                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                owner = os.pread(fd, 32, 0).decode(errors="replace").strip() or "another"
+                raise InputError(
+                    f"{str(self.path)!r} is being run by process {owner}: wait for it, or stop it first"
+                ) from None
+            os.ftruncate(fd, 0)
+            os.pwrite(fd, f"{os.getpid()}\n".encode(), 0)
+            yield
+        finally:
+            os.close(fd)
+
+    def episodes(self) -> list[dict[str, Any]]:
+        """All lines of episodes.jsonl that are whole."""
+        try:
+            return list(whole_lines(self.episodes_file.read_bytes()))
+        except FileNotFoundError:
+            return []
+
+    def lessons(self, unit: Unit) -> list[dict[str, Any]]:
+        """The records of a unit's episodes, which ``units.rebuild`` makes the agent from; reads only."""
+        from cmerl.experiments.journal import Tail
+
+        records = [unpack(record) for record in Tail(self.journal_file(unit))()]
+        if records:
+            check_header(unit, records[0])
+        return [record for record in records if "line" in record]
+
+
+class Ledger:
+    """The driver's side of a run: writes down what happens, and can say how far every unit is.
+
+    Opening it brings episodes.jsonl in line with the journals: nothing finished is lost, nothing is there twice.
+    """
+
+    def __init__(self, run: RunDirectory) -> None:
+        self.run = run
+        self.spec = run.spec()
+        self._warn_of_other_versions()
+        self.units = units_of(self.spec)
+        self.totals = {unit.key: Totals() for unit in self.units}
+        self.reports: dict[tuple[str, str, int], dict[str, Any]] = {}
+        self.failures: dict[tuple[str, str, int], str] = {}
+        (run.path / "journals").mkdir(exist_ok=True)
+        lines: list[dict[str, Any]] = []
+        self.tasks = [task for unit in self.units if (task := self._open(unit, lines)) is not None]
+        self._reconcile(lines)
+        self._file = open(run.episodes_file, "ab", buffering=0)  # noqa: SIM115 - closed by close()
+        self._refreshed = 0.0
+        self._refresh()
+
+    def _warn_of_other_versions(self) -> None:
+        then, now = self.run.manifest().get("versions", {}), versions(self.spec)
+        changed = [f"{name} {then[name]} → {now.get(name)}" for name in then if now.get(name) != then[name]]
+        if changed:
+            log.warning("this run began with other versions (%s): the rest may differ in bits", ", ".join(changed))
+
+    def _open(self, unit: Unit, lines: list[dict[str, Any]]) -> Task | None:
+        """Count what a unit has finished; a task if there is something left to do."""
+        path = self.run.journal_file(unit)
+        if not path.exists():
+            return Task(unit, path, 0)
+        with FileJournal(path) as journal:
+            if journal.cut:
+                log.info(
+                    "%s: %d bytes of an unfinished episode are cut off and played again", unit.title, journal.cut
+                )
+            records = [unpack(record) for record in journal.records()]
+            size = journal.size
+        if records:
+            check_header(unit, records[0])
+        for record in records[1:]:
+            if "line" in record:
+                self.totals[unit.key].add(record["line"])
+                lines.append(record["line"])
+            else:
+                self.reports[unit.key] = record["report"]
+        return None if unit.key in self.reports else Task(unit, path, size)
+
+    def _reconcile(self, lines: list[dict[str, Any]]) -> None:
+        """Make episodes.jsonl hold exactly what the journals hold, touching it only where it does not."""
+        content = self.run.episodes_file.read_bytes() if self.run.episodes_file.exists() else b""
+        there = list(whole_lines(content))
+        wanted = {_identity(line): line for line in lines}
+        kept = {_identity(line): line for line in there if wanted.get(_identity(line)) == line}
+        missing = [line for line in lines if _identity(line) not in kept]
+        if len(kept) == len(there) and content == b"".join(map(to_line, there)):
+            with open(self.run.episodes_file, "ab") as file:
+                file.write(b"".join(map(to_line, missing)))
+        else:
+            write_atomically(self.run.episodes_file, b"".join(map(to_line, [*kept.values(), *missing])))
+
+    # --- while it runs ---
+
+    def note(self, event: Event) -> None:
+        """Write down an event."""
+        key = event.unit.key
+        match event:
+            case EpisodeFinished(line=line):
+                self.totals[key].add(line)
+                self._file.write(to_line(line))
+            case UnitFinished(report=report):
+                self.reports[key] = report
+            case UnitFailed(message=message):
+                self.failures[key] = message
+        if time.monotonic() - self._refreshed > REFRESH_SECONDS:
+            self._refresh()
+
+    def summary(self) -> dict[str, Any]:
+        """What summary.json says."""
+        pairs = [(env.label, agent.label) for env in self.spec.environments for agent in self.spec.agents]
+        return {
+            "finished": self.finished,
+            "units": {"total": len(self.units), "finished": len(self.reports), "failed": len(self.failures)},
+            "failures": [
+                {"env": env, "agent": agent, "seed": seed, "message": message}
+                for (env, agent, seed), message in sorted(self.failures.items())
+            ],
+            "results": [
+                summarise(env, agent, [self.totals[env, agent, seed] for seed in self.spec.seed_list])
+                for env, agent in pairs
+            ],
+        }
+
+    @property
+    def finished(self) -> bool:
+        """Whether every unit has played all its episodes."""
+        return len(self.reports) == len(self.units)
+
+    def _refresh(self) -> None:
+        write_json(self.run.summary_file, self.summary())
+        self._refreshed = time.monotonic()
+
+    def close(self) -> None:
+        """Leave the files as they should be found: once all is finished, in one order whatever happened before."""
+        self._file.close()
+        if self.finished:
+            order = {unit.key: number for number, unit in enumerate(self.units)}
+            lines = sorted(self.run.episodes(), key=lambda line: (order[_identity(line)[:3]], line["episode"]))
+            write_atomically(self.run.episodes_file, b"".join(map(to_line, lines)))
+            jitter = max((float(report.get("jitter") or 0.0) for report in self.reports.values()), default=0.0)
+            write_json(self.run.manifest_file, {**self.run.manifest(), "jitter": jitter})
+        self._refresh()
+
+
+def _identity(line: dict[str, Any]) -> tuple[Any, ...]:
+    return tuple(line.get(name) for name in ("env", "agent", "seed", "episode"))

@@ -1,0 +1,182 @@
+"""One unit of work: an environment, an agent and a seed, played episode by episode into a journal."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict
+
+from cmerl import agents
+from cmerl.agents.base import EpisodeRecord
+from cmerl.errors import CmerlError, InputError
+from cmerl.experiments.environments import make_environment
+from cmerl.experiments.journal import Journal
+from cmerl.experiments.packing import pack, unpack
+from cmerl.experiments.spec import AgentSpec, EnvironmentSpec, Spec
+
+FORMAT = 1  # of journals
+
+
+class Unit(BaseModel):
+    """What one worker plays from the first episode to the last; equal units give equal bytes."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    env: EnvironmentSpec
+    agent: AgentSpec
+    seed: int
+    episodes: int
+    horizon: int | None
+    rollouts: int
+    allow_env_modules: tuple[str, ...]
+
+    @property
+    def key(self) -> tuple[str, str, int]:
+        """(environment, agent, seed), as episodes.jsonl names them."""
+        return self.env.label, self.agent.label, self.seed
+
+    @property
+    def title(self) -> str:
+        """For people."""
+        return f"{self.env.label} · {self.agent.label} · seed {self.seed}"
+
+    @property
+    def digest(self) -> str:
+        """Of everything that decides what comes out."""
+        return hashlib.sha256(self.model_dump_json().encode()).hexdigest()
+
+    @property
+    def file(self) -> str:
+        """Name of its journal: readable, and distinct where labels differ in signs only."""
+        words = re.sub(r"[^A-Za-z0-9.]+", "-", f"{self.env.label} {self.agent.label}").strip("-")[:80]
+        distinct = hashlib.sha256(json.dumps(self.key).encode()).hexdigest()[:8]
+        return f"{words}-{self.seed}-{distinct}.journal"
+
+
+def units_of(spec: Spec) -> list[Unit]:
+    """Every environment with every agent and every seed."""
+    return [
+        Unit(
+            env=env,
+            agent=agent,
+            seed=seed,
+            episodes=spec.episodes,
+            horizon=env.horizon or spec.horizon,
+            rollouts=spec.rollouts,
+            allow_env_modules=spec.allow_env_modules,
+        )
+        for env in spec.environments
+        for agent in spec.agents
+        for seed in spec.seed_list
+    ]
+
+
+def make_agent(unit: Unit) -> agents.Agent:
+    """The agent in its environment, before the first episode."""
+    env = make_environment(unit.env, unit.allow_env_modules)
+    return agents.make(unit.agent.name, env, horizon=unit.horizon, seed=unit.seed, **unit.agent.options)
+
+
+def play(unit: Unit, journal: Journal) -> dict[str, Any]:
+    """Play a unit to its end, going on where its journal ends.
+
+    Args:
+        unit: what to play.
+        journal: gets a record for every episode as soon as it is finished, and a last one.
+
+    Returns:
+        The report that the last record holds.
+    """
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(1):  # more threads are slower on matrices this small, and change bits
+        records = [unpack(record) for record in journal.records()]
+        if not records:
+            journal.append(pack({"format": FORMAT, "unit": unit.digest}))
+        else:
+            check_header(unit, records[0])
+        if records and "report" in records[-1]:
+            return dict(records[-1]["report"])
+        agent = rebuild(unit, records[1:])
+
+        def keep(agent: agents.Agent, record: EpisodeRecord) -> None:
+            journal.append(pack({"line": line_of(unit, record), "lesson": agent.lesson()}))
+
+        agent.learn(unit.episodes - len(agent.history), callback=keep)
+        report = report_of(agent)
+        journal.append(pack({"report": report}))
+    return report
+
+
+def check_header(unit: Unit, header: dict[str, Any]) -> None:
+    """Refuse a journal of another unit or another format."""
+    if header.get("format") != FORMAT:
+        raise InputError(f"{unit.title}: the journal has format {header.get('format')}, this cmerl reads {FORMAT}")
+    if header["unit"] != unit.digest:
+        raise InputError(f"{unit.title}: the journal belongs to other settings than the manifest's")
+
+
+def rebuild(unit: Unit, records: list[dict[str, Any]], episodes: int | None = None) -> agents.Agent:
+    """The agent as it was after the recorded episodes, or after the first ``episodes`` of them, bit for bit."""
+    agent = make_agent(unit)
+    for record in records[:episodes]:
+        if "line" in record:
+            agent.relearn(record_of(record["line"]), record["lesson"])
+    return agent
+
+
+def line_of(unit: Unit, record: EpisodeRecord) -> dict[str, Any]:
+    """What episodes.jsonl says of an episode."""
+    env, agent, seed = unit.key
+    line = {
+        "env": env,
+        "agent": agent,
+        "seed": seed,
+        "episode": record.episode,
+        "return": record.ret,
+        "length": record.length,
+        "regret": record.regret,
+        "regret_kind": record.regret_kind,
+        "seconds": record.seconds,
+        "metrics": record.metrics,
+    }
+    return {key: plain(value) for key, value in line.items()}
+
+
+def record_of(line: dict[str, Any]) -> EpisodeRecord:
+    """The inverse of ``line_of``."""
+    names = ("episode", "length", "regret", "regret_kind", "seconds", "metrics")
+    return EpisodeRecord(ret=line["return"], **{name: line[name] for name in names})
+
+
+def report_of(agent: agents.Agent) -> dict[str, Any]:
+    """What is worth keeping of an agent that has played its last episode."""
+    diagnostics: Callable[[], dict[str, Any]] | None = getattr(agent, "diagnostics", None)
+    found: dict[str, Any] = plain(diagnostics()) if diagnostics is not None else {}
+    return {"horizon": agent.horizon, "jitter": found.get("jitter", 0.0), "diagnostics": found}
+
+
+def plain(value: Any) -> Any:
+    """A value ready for strict JSON: NumPy's numbers as Python's, what is not finite as null."""
+    if isinstance(value, dict):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple | np.ndarray):
+        return [plain(item) for item in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return value if value is None or isinstance(value, bool | int | str) else str(value)
+
+
+def sentence(error: BaseException) -> str:
+    """Why a unit failed, in one line."""
+    if isinstance(error, CmerlError):
+        return str(error)
+    return f"{type(error).__name__}: {error}".strip().rstrip(":").replace("\n", " ")
