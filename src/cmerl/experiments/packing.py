@@ -56,7 +56,7 @@ def _array(array: np.ndarray[Any, Any], blobs: list[bytes]) -> tuple[str, list[i
 def _alike(items: list[Any]) -> bool:
     """Whether all items are arrays, or NumPy scalars, of one type and shape."""
     first = items[0]
-    if not isinstance(first, np.ndarray | np.generic):
+    if not isinstance(first, np.ndarray | np.generic) or (isinstance(first, np.ndarray) and first.ndim == 0):
         return False
     return all(type(x) is type(first) and x.dtype == first.dtype and x.shape == first.shape for x in items)
 
@@ -75,8 +75,8 @@ def _take(node: Any, blobs: memoryview) -> tuple[Any, memoryview]:
         dtype, shape = np.dtype(items[0]), items[1]
         size = dtype.itemsize * int(np.prod(shape, dtype=np.int64))
         array = np.frombuffer(blobs[:size], dtype=dtype).reshape(shape).copy()
-        values = {"array": array, "arrays": list(array) if shape else [], "scalar": array[()]}
-        return values[kind], blobs[size:]
+        value = array if kind == "array" else list(array) if kind == "arrays" else array[()]
+        return value, blobs[size:]
     found = []
     for item in items:
         if kind == "dict":
