@@ -12,15 +12,34 @@ import gymnasium
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from cmerl import oracles
 from cmerl.agents import storage
 from cmerl.agents.actions import ActionSet
 from cmerl.agents.base import Agent, Policy, check_step
+from cmerl.agents.guarantees import (
+    CERTIFY_UP_TO,
+    Certifier,
+    estimate_constants,
+    realised_excess,
+    regret_bound,
+)
 from cmerl.agents.memory import Memory
 from cmerl.agents.options import Auto, Options, RewardFunction
 from cmerl.agents.policies import PlanPolicy
 from cmerl.agents.rewards import KnownReward, RewardRange
 from cmerl.agents.spaces import StateSpace
-from cmerl.confidence import ConfidenceSet, FailureBudget, Greedy, Mode, Paper, Problem, Tight, as_mode
+from cmerl.confidence import (
+    ConfidenceSet,
+    FailureBudget,
+    FiniteDomain,
+    Greedy,
+    Interval,
+    Mode,
+    Paper,
+    Problem,
+    Tight,
+    as_mode,
+)
 from cmerl.embedding import ConditionalMeanEmbedding
 from cmerl.errors import CmerlError, InputError
 from cmerl.kernels import Delta, Kernel, StateAction
@@ -63,8 +82,12 @@ class CMERL(Agent):
         max_return: a known maximal return of an episode, if there is one.
         B_P: bound on ‖Θ_P‖_HS, or "auto" where one always holds (delta kernels); likewise ``B_V`` on ‖V‖_ψ and
             ``B_R`` on ‖R‖_φ, both for rewards counted from the lower end of ``reward_range``.
+        misspecification: ζ, where value functions are only known to lie within ζ of functions of norm B_V ("tight",
+            "split", "paper").
         replan: plan anew inside an episode once enough was learned; "auto" does so except in provable modes.
         time_homogeneous: False learns a transition law for each step of the episode.
+        certify: in provable modes, where the world is finite and known, record at every episode whether Θ_P lay in
+            the confidence set and Q was optimistic.
         actions: candidate actions, where the action space is not finite; by default a low-discrepancy set.
         states: all observations (S, …), where states are finitely many but not Discrete.
     """
@@ -89,8 +112,10 @@ class CMERL(Agent):
         B_P: float | Auto = "auto",
         B_V: float | Auto = "auto",
         B_R: float | Auto = "auto",
+        misspecification: float = 0.0,
         replan: bool | Auto = "auto",
         time_homogeneous: bool = True,
+        certify: bool = True,
         actions: Sequence[Any] | None = None,
         states: ArrayLike | None = None,
     ) -> None:
@@ -116,6 +141,8 @@ class CMERL(Agent):
                 constants={"B_P": B_P, "B_V": B_V, "B_R": B_R},
                 replan=replan,
                 time_homogeneous=time_homogeneous,
+                certify=certify,
+                zeta=misspecification,
             ),
             # A proof must allow for early ends from the start; otherwise they count once one was seen.
             RewardRange(reward_range, may_end=as_mode(bonus).provable and self._may_end),
@@ -127,6 +154,9 @@ class CMERL(Agent):
         self._memory = Memory(
             options.recipe(self.actions, self.seed), 1 if options.time_homogeneous else self.horizon
         )
+        self._evidence: dict[str, Any] = {}  # what the last episode proved
+        self._certifier_made: Certifier | None = None
+        self._contradicted: list[str] = []  # constants that the data say are too small
         self._pending: list[tuple[int, FloatArray, FloatArray, float, bool]] = []
         self._plans: dict[tuple[bool, float], Plan] = {}  # of the next episode; emptied by every update
         self._surprise = 0.0
@@ -229,6 +259,19 @@ class CMERL(Agent):
             actions=self.actions.rows,
         )
 
+    def estimate_constants(self, delta: float | None = None) -> dict[str, Interval]:
+        """What the data say about B_P and B_V: bounds, those on B_P with probability 1 − delta."""
+        share = FailureBudget(self.delta if delta is None else delta, learned_reward=False).delta
+        return estimate_constants(self._memory, self._problem(), self._plan(), self._all_states, share)
+
+    def _check_constants(self) -> None:
+        """Warn once about each constant of the user's that the data contradict."""
+        for name, found in self.estimate_constants().items():
+            given = self.options.constants[name]
+            if given is not None and given < found.lower and name not in self._contradicted:
+                self._contradicted.append(name)
+                log.warning("%s = %g is contradicted by the data: it is at least %.4g", name, given, found.lower)
+
     def diagnostics(self) -> dict[str, Any]:
         """What was chosen, what was learned, and numerical health."""
         return {
@@ -245,6 +288,11 @@ class CMERL(Agent):
         """What can be said for this run, in words."""
         if not self.mode.provable:
             return "none"
+        caveat = self.mode.caveat()
+        if caveat is not None:
+            return caveat
+        if self._contradicted:
+            return f"none: the data contradict {' and '.join(self._contradicted)}; give larger ones"
         if self._rewards.widened:
             return "none: rewards left the range assumed at first; declare reward_range"
         if self.mode.needs_norms and self._all_states is None:
@@ -260,7 +308,8 @@ class CMERL(Agent):
         tensors = {**self._memory.tensors(len(self.states.low)), "actions": self.actions.table}
         if self._all_states is not None:
             tensors["all_states"] = self._all_states
-        about = {"options": self.options.spec(), "rewards": self._rewards.spec()}
+        about: dict[str, Any] = {"options": self.options.spec(), "rewards": self._rewards.spec()}
+        about["contradicted"] = self._contradicted
         return tensors, {**about, "states": self.states.spec(), "actions": self.actions.spec()}
 
     def _restore(self, tensors: storage.Tensors, meta: dict[str, Any], given: dict[str, Any]) -> None:
@@ -279,6 +328,7 @@ class CMERL(Agent):
         self._set_up(
             tensors.get("all_states"), Options.from_spec(options, reward), RewardRange.from_spec(meta["rewards"])
         )
+        self._contradicted = list(meta["contradicted"])
         self._memory.replay(tensors)
 
     # --- choices ---
@@ -367,7 +417,41 @@ class CMERL(Agent):
 
     def _end_episode(self) -> None:
         self._replans = 0
+        self._evidence = self._gather_evidence() if self.mode.provable and self._pending else {}
         self._flush()
+        begun = len(self.history) + self.broken_off + 1
+        if self.mode.provable and any(self.options.constants.values()) and begun.bit_count() == 1:
+            self._check_constants()  # after 1, 2, 4, 8 … episodes
+
+    def _gather_evidence(self) -> dict[str, Any]:
+        """What the episode that has just been played, but not yet learned from, proves."""
+        plan, embeddings = self._plan(), self._memory.embeddings
+        evidence: dict[str, Any] = {}
+        certifier = self._certifier
+        if certifier is not None:
+            evidence |= certifier.check(plan, embeddings)
+        if not self._proof().startswith("none"):
+            step, _, _, _, done = self._pending[-1]
+            Z = np.vstack([z for _, z, _, _, _ in self._pending])
+            excess = realised_excess(plan, embeddings, Z, complete=done or step + 1 == self.horizon)
+            total = excess + (self.history[-1].metrics.get("excess", math.inf) if self.history else 0.0)
+            evidence |= {"excess": total, "regret_bound": regret_bound(total, len(self.history) + 1, plan)}
+        return evidence
+
+    @property
+    def _certifier(self) -> Certifier | None:
+        """What compares plans with the truth, where it is known and small."""
+        model, solution = self._model, self._solution
+        if not (self.options.certify and isinstance(model, oracles.FiniteModel)):
+            return None
+        if model.R.size > CERTIFY_UP_TO or model.R.shape[1] != len(self.actions):
+            return None
+        if self._certifier_made is None:
+            assert isinstance(solution, oracles.Solution)
+            states = self.states.encode_many(model.observations)
+            domain = FiniteDomain(self.kernel, self.value_kernel, states, self.actions.rows)
+            self._certifier_made = Certifier(model, solution, domain, states)
+        return self._certifier_made
 
     def _metrics(self, policy: Policy, start: Any) -> dict[str, Any]:
         assert isinstance(policy, PlanPolicy)
@@ -376,6 +460,9 @@ class CMERL(Agent):
             "value": float(policy.plan.value(self.states.encode(start), 0)[0]),
             "information_gain": float(embedding.information_gain),
             "dictionary": len(embedding.support),
+            "begun": policy.plan.episode,
+            "transitions": policy.plan.transitions,
+            **self._evidence,
         }
 
     def _break_off(self) -> None:

@@ -42,6 +42,7 @@ class Options:
     constants: dict[str, float | None]
     replan: bool
     time_homogeneous: bool
+    certify: bool
 
     @classmethod
     def of(
@@ -60,9 +61,11 @@ class Options:
         constants: dict[str, Any],
         replan: bool | Auto,
         time_homogeneous: bool,
+        certify: bool,
+        zeta: float,
     ) -> Self:
         """Options as a user gives them, checked; what was left to us is chosen."""
-        mode = as_mode(bonus)
+        mode = as_mode(bonus, zeta=zeta)
         if reward != "learned" and not callable(reward):
             raise InputError(f"reward must be 'learned' or a callable (observation, action), not {reward!r}")
         if replan not in (True, False, "auto"):
@@ -87,6 +90,7 @@ class Options:
             },
             replan=not mode.provable if replan == "auto" else bool(replan),
             time_homogeneous=time_homogeneous,
+            certify=certify,
         )
 
     def recipe(self, actions: ActionSet, seed: int) -> Recipe:
@@ -128,7 +132,16 @@ class Options:
         )
 
 
-PLAIN_OPTIONS = ("lam", "backend", "delta", "max_return", "constants", "replan", "time_homogeneous")  # JSON as is
+PLAIN_OPTIONS = (
+    "lam",
+    "backend",
+    "delta",
+    "max_return",
+    "constants",
+    "replan",
+    "time_homogeneous",
+    "certify",
+)  # JSON as is
 
 
 def choose_kernel(kernel: Any, states: StateSpace, actions: ActionSet, *, provable: bool) -> Kernel | None:

@@ -1,5 +1,6 @@
 """Confidence: radii, bonus modes, and the confidence set as an object."""
 
+from cmerl.confidence.estimates import Interval, operator_norm
 from cmerl.confidence.modes import Greedy, Mode, Practical
 from cmerl.confidence.norms import NearNorms, NormCalculator, constant_norm
 from cmerl.confidence.problem import FailureBudget, Problem
@@ -24,6 +25,7 @@ __all__ = [
     "FailureBudget",
     "FiniteDomain",
     "Greedy",
+    "Interval",
     "Misspecified",
     "Mode",
     "NearNorms",
@@ -39,6 +41,7 @@ __all__ = [
     "constant_norm",
     "mixture_radius",
     "noise_radius",
+    "operator_norm",
     "paper_radius",
     "reward_radius",
     "scalar_radius",

@@ -1,0 +1,175 @@
+"""What a run with a proof can say: certificates, a bound on its regret, and whether its constants can be true."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cmerl.agents.memory import Memory
+from cmerl.confidence import (
+    FiniteDomain,
+    Interval,
+    NonNegative,
+    NormCalculator,
+    Problem,
+    mixture_radius,
+    noise_radius,
+    operator_norm,
+)
+from cmerl.embedding import Embedding
+from cmerl.embedding.grids import Layout
+from cmerl.oracles import FiniteModel, Solution
+from cmerl.planning import Plan
+from cmerl.transitions import Points, PointSet, concatenate
+
+FloatArray = NDArray[np.float64]
+
+ROUNDING = 1e-9  # relative to the largest value: less than this is no failure of optimism
+CERTIFY_UP_TO = 500  # state-actions for which a certificate takes milliseconds
+ESTIMATE_UP_TO = 1500  # distinct state-actions for which an estimate of ‖Θ_P‖ takes seconds
+MIXTURE_EPISODES = 10  # the martingale's bound is at its best from some ten times as many episodes on
+
+
+@dataclass(frozen=True)
+class Certifier:
+    """Compares plans with a finite world that is known.
+
+    Attributes:
+        model: the world.
+        solution: its V* and Q*.
+        domain: its states and actions, with the agent's kernels.
+        states: all states, encoded, in the order of the model (S, d).
+    """
+
+    model: FiniteModel
+    solution: Solution
+    domain: FiniteDomain
+    states: Points
+
+    def check(self, plan: Plan, embeddings: Sequence[Embedding]) -> dict[str, bool]:
+        """Whether Θ_P ∈ C_t ("in_set") and Q* ≤ Q^t everywhere ("optimistic"), for the plan made from embeddings."""
+        task, problem = plan.task, plan.task.problem
+        tolerance = ROUNDING * problem.horizon * problem.width
+        found = {"optimistic": bool((plan.q_table(self.states) >= self.solution.Q - tolerance).all())}
+        if self.model.terminates or any(E.projection_loss is not None for E in embeddings):
+            return found  # the set is one of operators on these states and their data alone
+        left = np.arange(problem.horizon, -1, -1)
+        V = self.solution.V - task.r_min * left[:, None]
+        found["in_set"] = all(
+            task.mode.covers(problem, E, self.domain.estimate(E), self.model.P, V, episode=plan.episode)
+            for E in embeddings
+        )
+        return found
+
+
+def realised_excess(plan: Plan, embeddings: Sequence[Embedding], Z: Points, *, complete: bool) -> float:
+    """Σ_h min{what can be left, the most by which Q_h(z_h) exceeds R + E[V_{h+1}]} along an episode.
+
+    Args:
+        plan: the one that was played throughout.
+        embeddings: those that it was made from, unchanged since.
+        Z: the state-actions visited, one a step.
+        complete: whether the episode went on to its horizon or a terminal state; otherwise what was left is added.
+    """
+    total = 0.0
+    E = embeddings[0]
+    sigmas = E.std(Z) if len(embeddings) == 1 else [float(E.std(Z[h : h + 1])[0]) for h, E in _pairs(embeddings, Z)]
+    for h, E in _pairs(embeddings, Z):
+        terms, sigma = plan.stages[h].excess, np.float64(sigmas[h])
+        norm1 = float(E.weight_norm1(Z[h : h + 1])[0]) if terms.weights else 0.0
+        excess = float(terms.at(np.asarray(sigma), norm1))
+        reward = plan.rewards[min(h, len(plan.rewards) - 1)]
+        if reward is not None:
+            excess += 2.0 * reward.linear * float(sigma)
+        total += min(_cap(plan, h), excess)
+    return total if complete else total + _cap(plan, len(Z))
+
+
+def regret_bound(excess: float, episodes: int, plan: Plan) -> float:
+    """A bound on the regret of all ``episodes``, for all numbers of them at once, with the mode's probability.
+
+    With Δ_h = V^t_h − V^π_h ≥ 0 on the event of optimism, Δ_h(s_h) ≤ min{cap, excess} + E[Δ_{h+1}], and what is drawn
+    differs from its expectation by a martingale difference with values in an interval of length cap_{h+1}.
+    """
+    problem = plan.task.problem
+    H = problem.horizon
+    variance = sum((0.5 * _cap(plan, h)) ** 2 for h in range(1, H))
+    most = episodes * _cap(plan, 0)
+    if variance == 0.0:
+        return min(most, excess)
+    share = problem.budget.share * (0.5 if isinstance(plan.task.mode, NonNegative) else 1.0)
+    luck = mixture_radius(episodes * variance, start=MIXTURE_EPISODES * variance, delta=share)
+    return min(most, excess + luck)
+
+
+def _pairs(embeddings: Sequence[Embedding], Z: Points) -> list[tuple[int, Embedding]]:
+    return [(h, embeddings[min(h, len(embeddings) - 1)]) for h in range(len(Z))]
+
+
+def _cap(plan: Plan, step: int) -> float:
+    """The most that V can be at ``step``; Alg. 1 to the letter clips at H throughout."""
+    if plan.task.mode.to_the_letter:
+        return plan.task.problem.horizon * plan.task.problem.width
+    return plan.task.cap(step)
+
+
+def estimate_constants(
+    memory: Memory, problem: Problem, plan: Plan, all_states: Points | None, delta: float
+) -> dict[str, Interval]:
+    """Bounds on B_P = ‖Θ_P‖_HS from the data, and on B_V from the values that were planned with.
+
+    Args:
+        memory: the data, with one embedding for all steps.
+        problem: sizes and kernels.
+        plan: the plan made from them.
+        all_states: every state (S, d), or None where they are not finitely many.
+        delta: failure probability of the bounds on B_P; those on B_V are certain.
+    """
+    E = memory.embeddings[0]
+    states = E.support if all_states is None else all_states
+    found = {}
+    if len(states):
+        calculate = NormCalculator(problem.value_kernel, states)
+        ends = [-plan.task.r_min * (problem.horizon - h) for h in range(problem.horizon)]
+        V = plan.value_table(states)[1:]
+        norms = [calculate(v, end if problem.terminations else None).norm for v, end in zip(V, ends[1:], strict=True)]
+        largest = max(norms, default=0.0)
+        if all_states is None:
+            found["B_V"] = Interval(largest, math.inf, "norm of this plan's V on the states seen, a lower bound")
+        else:
+            found["B_V"] = Interval(largest, largest, "norm of this plan's V on all states; other plans have others")
+    data = _tables(memory, problem, all_states)
+    if data is not None:
+        beta = noise_radius(E.sum_r, D=problem.diameter, delta=delta)
+        B_psi = max(problem.value_kernel.bound, 1.0 if problem.terminations else 0.0)
+        exhaustive = all_states is not None
+        found["B_P"] = operator_norm(*data, lam=E.lam, noise_radius=beta, B_psi=B_psi, exhaustive=exhaustive)
+    return found
+
+
+def _tables(
+    memory: Memory, problem: Problem, all_states: Points | None
+) -> tuple[FloatArray, FloatArray, FloatArray] | None:
+    """K_φ, K_ψ and counts of transitions, on all states or on those seen; None where it would take too long."""
+    if memory.batches is None or memory.embeddings[0].projection_loss is not None or len(memory.embeddings) > 1:
+        return None
+    Z, states = PointSet(), PointSet()
+    if all_states is not None:
+        states.add(all_states)
+        Z.add(Layout(problem.kernel, memory.recipe.actions).state_actions(all_states))
+    if memory.batches:
+        data = concatenate([batch for _, batch in memory.batches])
+        z, after = Z.add(data.Z), states.add(data.next_states)
+    if not 0 < len(Z) <= ESTIMATE_UP_TO:
+        return None
+    S = len(states)
+    counts = np.zeros((len(Z), S + 1))  # the last column is the end of an episode
+    if memory.batches:
+        np.add.at(counts, (z, np.where(data.terminated, S, after)), 1.0)
+    K_psi = np.eye(S + 1)
+    K_psi[:S, :S] = problem.value_kernel(states.points)
+    return problem.kernel(Z.points), K_psi, counts
