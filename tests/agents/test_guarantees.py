@@ -128,7 +128,7 @@ def test_constants_that_data_contradict_are_reported_once_and_end_the_proof(capl
     text = [record.getMessage() for record in caplog.records if "contradicted" in record.getMessage()]
     assert len(text) == 2
     assert {line.split()[0] for line in text} == {"B_P", "B_V"}
-    assert agent.diagnostics()["proof"].startswith("none: the data contradict")
+    assert agent.diagnostics()["proof"].startswith("void: the data contradict")
 
 
 def test_constants_that_are_large_enough_are_not(caplog):

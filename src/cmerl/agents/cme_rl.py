@@ -292,7 +292,7 @@ class CMERL(Agent):
         if caveat is not None:
             return caveat
         if self._contradicted:
-            return f"none: the data contradict {' and '.join(self._contradicted)}; give larger ones"
+            return f"void: the data contradict {' and '.join(self._contradicted)}; give larger ones"
         if self._rewards.widened:
             return "none: rewards left the range assumed at first; declare reward_range"
         if self.mode.needs_norms and self._all_states is None:
@@ -430,7 +430,7 @@ class CMERL(Agent):
         certifier = self._certifier
         if certifier is not None:
             evidence |= certifier.check(plan, embeddings)
-        if not self._proof().startswith("none"):
+        if self._proof().startswith("holds"):
             step, _, _, _, done = self._pending[-1]
             Z = np.vstack([z for _, z, _, _, _ in self._pending])
             excess = realised_excess(plan, embeddings, Z, complete=done or step + 1 == self.horizon)
