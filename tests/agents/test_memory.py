@@ -9,13 +9,16 @@ import numpy as np
 import pytest
 
 from cmerl.agents import CMERL, memory
-from cmerl.agents.memory import Memory, Recipe, automatic_kernel, shared_fraction
+from cmerl.agents.automatic import WIDTH, automatic_kernel, shared_fraction
+from cmerl.agents.memory import Memory, Recipe
+from cmerl.agents.spaces import StateSpace
 from cmerl.embedding import CompressedEmbedding, ExactEmbedding
 from cmerl.errors import InputError
 from cmerl.kernels import RBF, Delta, Matern
 from cmerl.transitions import Transitions
 
 ACTIONS = np.arange(2.0)[:, None]
+LINE = StateSpace.of(gymnasium.spaces.Box(0.0, 1.0, (1,), np.float64))
 
 
 def recipe(**changes: object) -> Recipe:
@@ -23,6 +26,7 @@ def recipe(**changes: object) -> Recipe:
         "kernel": RBF(0.2),
         "value_kernel": Matern(1.5, 0.2),
         "lam": 0.1,
+        "states": LINE,
         "actions": ACTIONS,
         "action_kernel": Delta(),
         "backend": "auto",
@@ -48,7 +52,7 @@ def feed(held: Memory, data: Transitions, size: int = 20) -> Memory:
 
 
 def test_the_automatic_kernel_is_one_at_equal_points_and_rho_between_actions() -> None:
-    kernel = automatic_kernel(0.7, Delta(), 1)
+    kernel = automatic_kernel(0.7, LINE, np.ones(1), Delta(), 1)
     Z = np.array([[0.3, 0.4, 0.0], [0.3, 0.4, 1.0], [0.4, 0.4, 0.0], [0.4, 0.4, 1.0]])
     near, nearer = np.exp(-0.5), np.exp(-0.5 * 4)  # one width apart, and two of the narrower
     expected = np.array([1.0, 0.7, 0.7 * near + 0.3 * nearer, 0.7 * near])
@@ -57,12 +61,12 @@ def test_the_automatic_kernel_is_one_at_equal_points_and_rho_between_actions() -
 
 @pytest.mark.parametrize(("step", "expected"), [(0.001, 0.9), (0.06, 0.7), (1.0, 0.5)])
 def test_actions_share_more_the_less_a_step_moves(step: float, expected: float) -> None:
-    assert shared_fraction(walk(200, step), 1) == pytest.approx(expected)
+    assert shared_fraction(walk(200, step), RBF(WIDTH), 1) == pytest.approx(expected)
 
 
 def test_the_kernel_follows_the_data_at_doubling_times() -> None:
     held = feed(Memory(recipe(kernel=None), 1), walk(40, 0.001))
-    assert held.kernel == automatic_kernel(0.9, Delta(), 1)
+    assert held.kernel == automatic_kernel(0.9, LINE, np.ones(1), Delta(), 1)
     assert held.embeddings[0].kernel == held.kernel
     assert held.embeddings[0].n == 40
 

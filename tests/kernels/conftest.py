@@ -4,6 +4,7 @@ import pytest
 
 from cmerl.kernels import (
     RBF,
+    Columns,
     Constant,
     Delta,
     Hamming,
@@ -36,6 +37,7 @@ KERNELS = [
     3.0 * RBF(0.5),
     RBF(0.5) + Delta() + 0.25,
     RBF(0.5) * Periodic((2.0, 2.0), 3.0) * Linear(radius=9.0),
+    Columns(RBF(0.6), (1,)) * Columns(Delta(), (0,)),
     StateAction(RBF(0.4), Delta()),
     StateAction(Matern(1.5), 0.5 * RBF() + 1.0),
 ]

@@ -27,7 +27,7 @@ from cmerl.agents.memory import Memory
 from cmerl.agents.options import Auto, Options, RewardFunction
 from cmerl.agents.policies import PlanPolicy
 from cmerl.agents.rewards import KnownReward, RewardRange
-from cmerl.agents.spaces import StateSpace
+from cmerl.agents.spaces import Angles, StateSpace
 from cmerl.confidence import (
     ConfidenceSet,
     FailureBudget,
@@ -90,6 +90,8 @@ class CMERL(Agent):
             the confidence set and Q was optimistic.
         actions: candidate actions, where the action space is not finite; by default a low-discrepancy set.
         states: all observations (S, …), where states are finitely many but not Discrete.
+        angles: columns of the observation, or names of its parts, that are angles: a list where the period is 2π, or
+            a map from each to its period.
     """
 
     name: ClassVar[str] = "cme-rl"
@@ -118,9 +120,10 @@ class CMERL(Agent):
         certify: bool = True,
         actions: Sequence[Any] | None = None,
         states: ArrayLike | None = None,
+        angles: Angles = (),
     ) -> None:
         super().__init__(env, horizon=horizon, seed=seed)
-        self.states = StateSpace.of(env.observation_space)
+        self.states = StateSpace.of(env.observation_space, angles)
         self.actions = ActionSet.of(env.action_space, actions, self._rng(3))
         all_states = self.states.all_states
         if states is not None:
@@ -152,7 +155,7 @@ class CMERL(Agent):
         """Everything but the environment, the same for a new agent and a loaded one."""
         self._all_states, self.options, self._rewards = all_states, options, rewards
         self._memory = Memory(
-            options.recipe(self.actions, self.seed), 1 if options.time_homogeneous else self.horizon
+            options.recipe(self.states, self.actions, self.seed), 1 if options.time_homogeneous else self.horizon
         )
         self._evidence: dict[str, Any] = {}  # what the last episode proved
         self._certifier_made: Certifier | None = None
@@ -201,8 +204,8 @@ class CMERL(Agent):
 
     @property
     def value_kernel(self) -> Kernel:
-        """The kernel k_ψ on encoded states."""
-        return self.options.value_kernel
+        """The kernel k_ψ on encoded states; an automatic one may change as data arrive."""
+        return self._memory.value_kernel
 
     @property
     def embedding(self) -> ConditionalMeanEmbedding:
@@ -305,7 +308,7 @@ class CMERL(Agent):
     # --- on disk ---
 
     def _state(self) -> tuple[storage.Tensors, dict[str, Any]]:
-        tensors = {**self._memory.tensors(len(self.states.low)), "actions": self.actions.table}
+        tensors = {**self._memory.tensors(self.states.dims), "actions": self.actions.table}
         if self._all_states is not None:
             tensors["all_states"] = self._all_states
         about: dict[str, Any] = {"options": self.options.spec(), "rewards": self._rewards.spec()}
@@ -316,7 +319,7 @@ class CMERL(Agent):
         options = meta["options"]
         self.states = StateSpace.from_spec(meta["states"])
         self.actions = ActionSet.from_spec(meta["actions"], tensors["actions"])
-        if self.env is not None and StateSpace.of(self.env.observation_space).spec() != meta["states"]:
+        if self.env is not None and not self.states.fits(self.env.observation_space):
             raise InputError("the environment's observations are not those that this agent was saved with")
         if self.env is not None and not all(self.env.action_space.contains(a) for a in self.actions.values):
             raise InputError("the environment's actions are not those that this agent was saved with")
@@ -334,6 +337,8 @@ class CMERL(Agent):
     # --- choices ---
 
     def _encode_all(self, states: ArrayLike) -> FloatArray:
+        if self.states.shape is None:
+            return self.states.encode_many(list(states))  # type: ignore[arg-type]
         array = np.asarray(states)
         if array.ndim == 0 or array.shape[1:] != self.states.shape:
             raise InputError(f"states must have shape (S, *{self.states.shape}), but has {array.shape}")

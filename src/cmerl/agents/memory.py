@@ -10,10 +10,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cmerl.agents.automatic import (
+    WIDTH,
+    automatic_kernel,
+    automatic_value_kernel,
+    seen_spread,
+    shared_fraction,
+    state_kernel,
+)
+from cmerl.agents.spaces import StateSpace
 from cmerl.embedding import Embedding, ExactEmbedding, compressed, fourier, nystrom
 from cmerl.errors import InputError
-from cmerl.kernels import RBF, Constant, Delta, Kernel, StateAction
-from cmerl.transitions import Transitions, concatenate, take
+from cmerl.kernels import RBF, Kernel
+from cmerl.transitions import Transitions, concatenate
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.intp]
@@ -22,7 +31,6 @@ log = logging.getLogger("cmerl")
 
 BACKENDS = ("auto", "exact", "compressed", "nystrom", "fourier")
 EXACT_LIMIT = 1000  # distinct state-actions up to which an exact episode is a matter of milliseconds
-WIDTH = 0.1  # of the automatic kernel, on observations scaled to [0, 1]
 KEEP = 20_000  # transitions logged: what dictionaries are chosen from, and what save() writes
 
 
@@ -31,9 +39,10 @@ class Recipe:
     """How to make an embedding.
 
     Attributes:
-        kernel: k_φ on state-actions, or None for ``automatic_kernel`` with ρ from the data.
-        value_kernel: k_ψ on states.
+        kernel: k_φ on state-actions, or None for ``automatic_kernel`` with ρ and widths from the data.
+        value_kernel: k_ψ on states, or None for ``automatic_value_kernel``.
         lam: the ridge λ.
+        states: what the columns of a state are.
         actions: the finite action set (A, d_a).
         action_kernel: k_a of the automatic kernel.
         backend: one of ``BACKENDS``.
@@ -43,8 +52,9 @@ class Recipe:
     """
 
     kernel: Kernel | None
-    value_kernel: Kernel
+    value_kernel: Kernel | None
     lam: float
+    states: StateSpace
     actions: FloatArray
     action_kernel: Kernel
     backend: str
@@ -52,10 +62,20 @@ class Recipe:
     provable: bool
     seed: int
 
-    def make(self, kernel: Kernel, backend: str) -> Embedding:
+    def kernels(self, rho: float, spread: FloatArray) -> tuple[Kernel, Kernel]:
+        """k_φ and k_ψ, as given or as the data have it."""
+        automatic = automatic_kernel(rho, self.states, spread, self.action_kernel, self.actions.shape[1])
+        return self.kernel or automatic, self.value_kernel or automatic_value_kernel(self.states, spread)
+
+    @property
+    def fixed(self) -> bool:
+        """Whether the data have no say in the kernels."""
+        return self.kernel is not None and self.value_kernel is not None
+
+    def make(self, kernel: Kernel, value_kernel: Kernel, backend: str) -> Embedding:
         """An empty embedding."""
         if backend == "compressed":
-            return compressed(kernel, self.value_kernel, self.lam, self.actions, keep=KEEP, centre=not self.provable)
+            return compressed(kernel, value_kernel, self.lam, self.actions, keep=KEEP, centre=not self.provable)
         if backend == "nystrom":
             return nystrom(kernel, self.lam, self.actions, keep=KEEP)
         if backend == "fourier":
@@ -73,7 +93,7 @@ class Memory:
         if recipe.backend not in BACKENDS:
             raise InputError(f"backend {recipe.backend!r} is unknown: use one of {', '.join(BACKENDS)}")
         self.recipe = recipe
-        self.kernel = recipe.kernel or automatic_kernel(0.5, recipe.action_kernel, recipe.actions.shape[1])
+        self.kernel, self.value_kernel = recipe.kernels(0.5, np.ones(recipe.states.dims))
         self._count = count
         self._backend = "exact" if recipe.backend == "auto" else recipe.backend
         self.batches: list[tuple[IntArray, Transitions]] | None = []  # None once it was too long to keep
@@ -82,7 +102,8 @@ class Memory:
         self._make()
 
     def _make(self) -> None:
-        self.embeddings: list[Embedding] = [self.recipe.make(self.kernel, self._backend) for _ in range(self._count)]
+        make, kernels = self.recipe.make, (self.kernel, self.value_kernel)
+        self.embeddings: list[Embedding] = [make(*kernels, self._backend) for _ in range(self._count)]
 
     def update(self, steps: IntArray, batch: Transitions) -> None:
         """Learn transitions made at the given steps (n,)."""
@@ -99,7 +120,7 @@ class Memory:
         if self.batches is None:
             return
         self.batches.append((steps, batch))
-        if self._adapt_kernel() or self._hand_over():
+        if self._adapt_kernels() or self._hand_over():
             self._relearn(self.batches)
         if self.n >= KEEP and self._backend == "compressed":
             self.batches = None
@@ -139,17 +160,20 @@ class Memory:
         self._make()
         self._learn(np.concatenate([steps for steps, _ in batches]), concatenate([batch for _, batch in batches]))
 
-    def _adapt_kernel(self) -> bool:
-        """At doubling times, let actions share as much as the data say."""
-        if self.recipe.kernel is not None or self.n < 2 * self._adapted_at or self.batches is None:
+    def _adapt_kernels(self) -> bool:
+        """At doubling times, make kernels as wide as the data are, and let actions share as much as the data say."""
+        if self.recipe.fixed or self.n < 2 * self._adapted_at or self.batches is None:
             return False
         self._adapted_at = self.n
-        action_dims = self.recipe.actions.shape[1]
-        rho = shared_fraction(concatenate([batch for _, batch in self.batches]), action_dims)
-        kernel = automatic_kernel(rho, self.recipe.action_kernel, action_dims)
-        if kernel == self.kernel:
+        data = concatenate([batch for _, batch in self.batches])
+        assert isinstance(data.next_states, np.ndarray)
+        spread = seen_spread(self.recipe.states, data.next_states)
+        similarity = state_kernel(RBF, WIDTH, self.recipe.states, spread)
+        rho = shared_fraction(data, similarity, self.recipe.actions.shape[1])
+        kernels = self.recipe.kernels(rho, spread)
+        if kernels == (self.kernel, self.value_kernel):
             return False
-        self.kernel = kernel
+        self.kernel, self.value_kernel = kernels
         return True
 
     def _hand_over(self) -> bool:
@@ -166,26 +190,3 @@ class Memory:
         )
         self._backend = "compressed"
         return True
-
-
-def automatic_kernel(rho: float, action_kernel: Kernel, action_dims: int) -> Kernel:
-    """The kernel on continuous states: what actions share is smooth, what they do differently is local.
-
-    A fraction ρ of the kernel does not look at the action. The rest is each action's own, at half the width: were it
-    as wide as what they share, an action found bad on one side of a goal would be taken for bad on the other too.
-    """
-    shared = StateAction(RBF(WIDTH), Constant(rho), action_dims)
-    own = StateAction(RBF(WIDTH / 2), (1.0 - rho) * action_kernel, action_dims)
-    return shared + own
-
-
-def shared_fraction(data: Transitions, action_dims: int) -> float:
-    """ρ: how alike the states before and after a step are, on average, rounded and kept in [0.5, 0.9].
-
-    A step that hardly moves the state leaves all actions nearly alike. Rounding keeps small changes from calling for
-    a new embedding.
-    """
-    states, _ = StateAction(RBF(WIDTH), Delta(), action_dims).split(data.Z)
-    rows = np.linspace(0, len(data) - 1, min(len(data), 300)).astype(np.intp)
-    similarity = np.mean(np.diagonal(RBF(WIDTH)(take(states, rows), take(data.next_states, rows))))
-    return float(np.clip(np.round(similarity, 1), 0.5, 0.9))

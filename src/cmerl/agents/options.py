@@ -11,12 +11,13 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from cmerl.agents.actions import ActionSet
+from cmerl.agents.automatic import automatic_kernel, automatic_value_kernel
 from cmerl.agents.base import check_reward
-from cmerl.agents.memory import BACKENDS, WIDTH, Recipe, automatic_kernel
+from cmerl.agents.memory import BACKENDS, Recipe
 from cmerl.agents.spaces import StateSpace
 from cmerl.confidence import MODES, FailureBudget, Mode, as_mode
 from cmerl.errors import InputError
-from cmerl.kernels import Delta, Kernel, Matern, StateAction, as_kernel, from_spec
+from cmerl.kernels import Delta, Kernel, StateAction, as_kernel, from_spec
 
 Auto = Literal["auto"]
 RewardFunction = Callable[[Any, Any], float]
@@ -27,12 +28,12 @@ class Options:
     """The options of CME-RL, as ``CMERL`` explains them.
 
     Attributes:
-        kernel: k_φ, or None to let the memory choose it from the data.
+        kernel: k_φ, or None to let the memory choose it from the data; likewise ``value_kernel``, k_ψ.
         constants: B_P, B_V, B_R by name; None where automatic.
     """
 
     kernel: Kernel | None
-    value_kernel: Kernel
+    value_kernel: Kernel | None
     lam: float
     mode: Mode
     reward: RewardFunction | Literal["learned"]
@@ -78,7 +79,7 @@ class Options:
         chosen = choose_kernel(kernel, states, actions, provable=mode.provable)
         return cls(
             kernel=chosen,
-            value_kernel=choose_value_kernel(value_kernel, states, chosen),
+            value_kernel=choose_value_kernel(value_kernel, states, chosen, provable=mode.provable),
             lam=(1.0 if mode.provable else 0.1) if lam == "auto" else check_constant("lam", lam),
             mode=mode,
             reward=reward,
@@ -93,12 +94,13 @@ class Options:
             certify=certify,
         )
 
-    def recipe(self, actions: ActionSet, seed: int) -> Recipe:
+    def recipe(self, states: StateSpace, actions: ActionSet, seed: int) -> Recipe:
         """How embeddings are made."""
         return Recipe(
             kernel=self.kernel,
             value_kernel=self.value_kernel,
             lam=self.lam,
+            states=states,
             actions=actions.rows,
             action_kernel=actions.kernel,
             backend=self.backend,
@@ -114,7 +116,7 @@ class Options:
         return {
             **{name: getattr(self, name) for name in PLAIN_OPTIONS},
             "kernel": "auto" if self.kernel is None else self.kernel.spec(),
-            "value_kernel": self.value_kernel.spec(),
+            "value_kernel": "auto" if self.value_kernel is None else self.value_kernel.spec(),
             "mode": {"name": self.mode.name, **dataclasses.asdict(self.mode)},
             "reward": self.reward if self.reward == "learned" else None,
         }
@@ -126,7 +128,7 @@ class Options:
         return cls(
             **{name: spec[name] for name in PLAIN_OPTIONS},
             kernel=None if spec["kernel"] == "auto" else from_spec(spec["kernel"]),
-            value_kernel=from_spec(spec["value_kernel"]),
+            value_kernel=None if spec["value_kernel"] == "auto" else from_spec(spec["value_kernel"]),
             mode=MODES[mode.pop("name")](**mode),
             reward=reward,
         )
@@ -153,16 +155,20 @@ def choose_kernel(kernel: Any, states: StateSpace, actions: ActionSet, *, provab
     if states.integer:
         return StateAction(Delta(), actions.kernel, actions.rows.shape[1])
     # A proof is about one kernel, fixed before the data.
-    return automatic_kernel(0.5, actions.kernel, actions.rows.shape[1]) if provable else None
+    if not provable:
+        return None
+    return automatic_kernel(0.5, states, np.ones(states.dims), actions.kernel, actions.rows.shape[1])
 
 
-def choose_value_kernel(value_kernel: Any, states: StateSpace, kernel: Kernel | None) -> Kernel:
-    """The kernel on states."""
+def choose_value_kernel(
+    value_kernel: Any, states: StateSpace, kernel: Kernel | None, *, provable: bool
+) -> Kernel | None:
+    """The kernel on states, or None to let the memory choose it from the data."""
     if not isinstance(value_kernel, str):
         return as_kernel(value_kernel)
     if states.integer:
         return kernel.state_kernel if isinstance(kernel, StateAction) else Delta()
-    return Matern(1.5, WIDTH)  # value functions have kinks, which a smoother kernel would ring around
+    return automatic_value_kernel(states, np.ones(states.dims)) if provable else None
 
 
 def check_constant(name: str, value: Any) -> float:

@@ -8,6 +8,7 @@ A kernel is a frozen dataclass: ``k(X, Y)`` is a matrix, ``k1 + k2``, ``k1 * k2`
 """
 
 from cmerl.kernels.base import FloatArray, Kernel, Points, VectorKernel
+from cmerl.kernels.columns import Columns
 from cmerl.kernels.composite import Product, Scaled, Sum
 from cmerl.kernels.discrete import Delta, Hamming
 from cmerl.kernels.foreign import CallableKernel, SklearnKernel, as_kernel
@@ -19,6 +20,7 @@ from cmerl.kernels.stationary import RBF, Matern, Periodic, RationalQuadratic
 __all__ = [
     "RBF",
     "CallableKernel",
+    "Columns",
     "Constant",
     "Delta",
     "FloatArray",

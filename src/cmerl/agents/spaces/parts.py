@@ -1,0 +1,134 @@
+"""Observations taken apart: every array of numbers inside a Gymnasium space, and where it is found."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from gymnasium import spaces
+from numpy.typing import NDArray
+
+from cmerl.errors import InputError
+
+FloatArray = NDArray[np.float64]
+Path = tuple[str | int, ...]
+
+log = logging.getLogger("cmerl")
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """One array of numbers inside an observation.
+
+    Attributes:
+        path: keys and positions that lead to it; empty if it is the whole observation.
+        kind: "numbers" have distances between them, "categories" are equal or not.
+        shape: its shape.
+        low: declared smallest values (d,), −∞ where there are none.
+        high: declared largest values (d,).
+        dtype: what ``decode`` gives back.
+    """
+
+    path: Path
+    kind: Literal["numbers", "categories"]
+    shape: tuple[int, ...]
+    low: FloatArray
+    high: FloatArray
+    dtype: str
+
+    @property
+    def name(self) -> str:
+        """How messages call it: "pose.velocity" for obs["pose"]["velocity"]."""
+        return ".".join(map(str, self.path))
+
+    @property
+    def where(self) -> str:
+        """The same inside a sentence."""
+        return f"the observation's part {self.name!r}" if self.path else "the observation"
+
+    def find(self, obs: Any) -> FloatArray:
+        """This part of an observation as a row (d,), checked and copied."""
+        value = obs
+        for key in self.path:
+            try:
+                value = value[key]
+            except (KeyError, IndexError, TypeError):
+                raise InputError(f"{self.where} is missing in {obs!r}") from None
+        try:
+            x = np.array(value, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise InputError(f"{self.where} is not numeric: {value!r}") from None
+        if x.shape != self.shape:
+            raise InputError(f"{self.where} has shape {x.shape}, but the space has {self.shape}")
+        return x.ravel()
+
+    def restore(self, row: FloatArray) -> Any:
+        """The array (or number) behind a row (d,)."""
+        value = np.rint(row) if np.dtype(self.dtype).kind in "iub" else row
+        return value.reshape(self.shape).astype(self.dtype) if self.shape else np.dtype(self.dtype).type(value[0])
+
+    def spec(self) -> dict[str, Any]:
+        """A JSON-able description."""
+        bounds = [[x if np.isfinite(x) else None for x in bound.tolist()] for bound in (self.low, self.high)]
+        about = {"path": list(self.path), "kind": self.kind, "shape": list(self.shape), "dtype": self.dtype}
+        return {**about, "low": bounds[0], "high": bounds[1]}
+
+    @classmethod
+    def from_spec(cls, spec: dict[str, Any]) -> Part:
+        """The inverse of ``spec``."""
+        low = np.array([-np.inf if x is None else x for x in spec["low"]])
+        high = np.array([np.inf if x is None else x for x in spec["high"]])
+        return cls(tuple(spec["path"]), spec["kind"], tuple(spec["shape"]), low, high, spec["dtype"])
+
+
+def take_apart(space: spaces.Space[Any], path: Path = ()) -> Iterator[Part]:
+    """Every array inside a space, in the space's own order."""
+    if isinstance(space, spaces.Dict):
+        for key, inner in space.spaces.items():
+            yield from take_apart(inner, (*path, key))
+    elif isinstance(space, spaces.Tuple):
+        for i, inner in enumerate(space.spaces):
+            yield from take_apart(inner, (*path, i))
+    elif isinstance(space, spaces.Text) and path:
+        log.info("the observation's part %r is text and is ignored", ".".join(map(str, path)))
+    else:
+        yield _leaf(space, path)
+
+
+def _leaf(space: spaces.Space[Any], path: Path) -> Part:
+    if isinstance(space, spaces.Discrete):
+        first = float(space.start)
+        return Part(path, "categories", (), np.array([first]), np.array([first + float(space.n) - 1]), "<i8")
+    if isinstance(space, spaces.MultiDiscrete):
+        low = space.start.astype(np.float64).ravel()
+        return Part(path, "categories", tuple(space.shape), low, low + space.nvec.ravel() - 1, "<i8")
+    if isinstance(space, spaces.MultiBinary):
+        d = int(np.prod(space.shape))
+        return Part(path, "categories", tuple(space.shape), np.zeros(d), np.ones(d), "<i8")
+    if isinstance(space, spaces.Box):
+        low, high = (np.asarray(bound, dtype=np.float64).ravel() for bound in (space.low, space.high))
+        whole = np.dtype(space.dtype).kind in "iub"
+        # A vector of whole numbers counts something; a picture made of them (as in MiniGrid) holds codes.
+        kind: Literal["numbers", "categories"] = "categories" if whole and len(space.shape) > 1 else "numbers"
+        return Part(path, kind, tuple(space.shape), low, high, "<i8" if whole else "<f8")
+    name = f"the observation's part {'.'.join(map(str, path))!r} is a {type(space).__name__}" if path else None
+    raise InputError(
+        f"{name or f'observations of type {type(space).__name__}'}, which is not supported: use a wrapper that gives "
+        "Box, Discrete, MultiDiscrete or MultiBinary, or Dict and Tuple of those (cmerl.wrappers.SelectObservation "
+        "leaves parts out)"
+    )
+
+
+def put_together(values: Sequence[tuple[Path, Any]]) -> Any:
+    """The nested observation with these values at these paths; integer keys make tuples."""
+    if len(values) == 1 and not values[0][0]:
+        return values[0][1]
+    branches: dict[str | int, list[tuple[Path, Any]]] = {}
+    for path, value in values:
+        branches.setdefault(path[0], []).append((path[1:], value))
+    found = {key: put_together(inner) for key, inner in branches.items()}
+    positions = [key for key in found if isinstance(key, int)]
+    return tuple(found.get(i) for i in range(max(positions) + 1)) if positions else found

@@ -1,0 +1,56 @@
+"""A kernel that looks at some columns only, so that each part of a point can have its own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from cmerl.errors import InputError, KernelError
+from cmerl.kernels.base import FloatArray, Kernel, Points
+from cmerl.kernels.checks import as_points
+from cmerl.kernels.foreign import as_kernel
+
+
+@dataclass(frozen=True)
+class Columns(Kernel):
+    """k(x, y) = kernel(x[columns], y[columns]): ``Columns(RBF(0.1), (0, 1)) * Columns(Delta(), (2,))``."""
+
+    kernel: Kernel
+    columns: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        self._store("kernel", as_kernel(self.kernel))
+        columns = tuple(self.columns)
+        if not columns or not all(isinstance(c, int | np.integer) and c >= 0 for c in columns):
+            raise KernelError(f"columns must be whole numbers from 0 on, at least one, got {self.columns!r}.")
+        self._store("columns", tuple(int(c) for c in columns))
+
+    @property
+    def bound(self) -> float:
+        """As the kernel."""
+        return self.kernel.bound
+
+    @property
+    def nonnegative(self) -> bool:
+        """As the kernel."""
+        return self.kernel.nonnegative
+
+    @property
+    def diameter(self) -> float:
+        """As the kernel."""
+        return self.kernel.diameter
+
+    def __call__(self, X: Points, Y: Points | None = None) -> FloatArray:
+        """The matrix [k(x_i, y_j)], shape (n, m)."""
+        return self.kernel(self._select(X), None if Y is None or Y is X else self._select(Y))
+
+    def diag(self, X: Points) -> FloatArray:
+        """The diagonal [k(x_i, x_i)], shape (n,)."""
+        return self.kernel.diag(self._select(X))
+
+    def _select(self, X: Points) -> FloatArray:
+        points = as_points(X)
+        if points.shape[1] <= max(self.columns):
+            raise InputError(f"Columns needs column {max(self.columns)}, but the points have {points.shape[1]}.")
+        return points[:, self.columns]
