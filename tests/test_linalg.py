@@ -288,3 +288,12 @@ def test_random_rotations_are_orthogonal_and_favour_no_direction() -> None:
     # An entry of a uniform rotation in d dimensions has mean 0 and variance 1/d.
     np.testing.assert_allclose(draws.mean(axis=0), 0.0, atol=0.05)
     np.testing.assert_allclose((draws**2).mean(axis=0), 1.0 / 3.0, atol=0.03)
+
+
+@pytest.mark.parametrize("row", [0, 300, N - 1])
+def test_the_block_below_a_row_can_be_solved_with_alone(factor: Cholesky, row: int) -> None:
+    block = np.linalg.cholesky(A)[row:, row:]
+    B = np.random.default_rng(1).standard_normal((N - row, 3))
+    np.testing.assert_allclose(factor.tail_solve(row, B), np.linalg.solve(block, B), atol=1e-9)
+    np.testing.assert_allclose(factor.tail_solve(row, B, transposed=True), np.linalg.solve(block.T, B), atol=1e-9)
+    np.testing.assert_allclose(factor.tail_solve(row, B[:, 0]), np.linalg.solve(block, B[:, 0]), atol=1e-9)

@@ -43,9 +43,9 @@ class GrowingMatrix:
         """Grow to (rows, cols); what was there stays, what is new is zero until written. Returns the view."""
         have = self._buffer.shape
         if rows > have[0] or cols > have[1]:
-            # By a quarter, in both directions at once: copying stays rare, and rows stay close in memory, which
+            # A quarter to spare, in both directions at once: copying stays rare, and rows stay close in memory, which
             # matters because products with the view are bound by memory.
-            larger = np.zeros((max(rows, have[0] + have[0] // 4), max(cols, have[1] + have[1] // 4)))
+            larger = np.zeros((max(have[0], rows + rows // 4), max(have[1], cols + cols // 4)))
             larger[: self.shape[0], : self.shape[1]] = self.view
             self._buffer = larger
         self.shape = (rows, cols)
@@ -252,12 +252,17 @@ class Cholesky:
         """
         x, r = np.array(B, dtype=np.float64), self._check_rows(B)
         if row < r:
-            tail, info = dtrtrs(self.L[row:r, row:r].T, x[row:], lower=0)
-            if info != 0:
-                raise KernelError(f"the triangular factor is singular at row {row + info - 1}")
-            x[row:] = tail
-            x[:row] -= self.L[row:r, :row].T @ tail
+            x[row:] = self.tail_solve(row, x[row:], transposed=True)
+            x[:row] -= self.L[row:r, :row].T @ x[row:]
         return x
+
+    def tail_solve(self, row: int, B: FloatArray, *, transposed: bool = False) -> FloatArray:
+        """L₂₂⁻¹B, or L₂₂⁻ᵀB, for the block L₂₂ of L below and right of ``row`` and B (n − row,) or (n − row, q)."""
+        r = row + len(B)
+        x, info = dtrtrs(self.L[row:r, row:r].T, B, lower=0, trans=0 if transposed else 1)
+        if info != 0:
+            raise KernelError(f"the triangular factor is singular at row {row + info - 1}")
+        return np.asarray(x)
 
     def _back_solve(self, X: FloatArray) -> FloatArray:
         r = self._check_rows(X)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from cmerl.embedding.grids import HalfWeights
+from cmerl.embedding.halfweights import HalfWeights
 from cmerl.kernels import Kernel
 from cmerl.linalg import Cholesky
 from cmerl.transitions import Points, PointSet, join_points, take
@@ -22,7 +22,9 @@ FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.intp]
 
 CANDIDATES = 500  # points among which a dictionary is chosen greedily
-ROUND_OFF = 1e-10  # relative: a residual below this is not a new direction, whatever the tolerance
+CHUNK = 500  # points looked at together for what such a choice has missed
+ROUND_OFF = 1e-12  # relative: a residual below this is not a new direction, whatever the tolerance
+GROWTH_LIMIT = 100.0  # seen: coordinates are good to 1e-12 below it, and from ten times that on they are not
 
 
 @dataclass(frozen=True)
@@ -53,7 +55,10 @@ class Dictionary:
         tolerance: largest residual ρ², relative to k(x, x), that needs no new point.
         cap: most points held.
         leverage: (λ, rng) to draw the points of ``choose`` by ridge leverage scores instead of greedily.
+        candidates: points among which ``choose`` is greedy.
         generation: increases whenever the points were chosen anew.
+        growth: how much larger than its pivot any coordinate was; round-off is magnified by it. Choosing the
+            largest residual first keeps it at 1, the order of arrival does not.
     """
 
     def __init__(
@@ -62,8 +67,10 @@ class Dictionary:
         tolerance: float,
         cap: int,
         leverage: tuple[float, np.random.Generator] | None = None,
+        *,
+        candidates: int = CANDIDATES,
     ) -> None:
-        self._leverage = leverage
+        self._leverage, self._candidates = leverage, candidates
         self.kernel = kernel
         self.tolerance = tolerance
         self.cap = cap
@@ -73,6 +80,7 @@ class Dictionary:
     def _clear(self) -> None:
         self.points = PointSet()
         self.factor = Cholesky()
+        self.growth = 1.0
 
     def __len__(self) -> int:
         return self.factor.n
@@ -111,7 +119,7 @@ class Dictionary:
             return np.zeros((len(self), 0)), np.zeros(0)
         C, residual = self.coordinates(X)
         diag = self.kernel.diag(X)
-        threshold = np.maximum(self.tolerance, ROUND_OFF) * diag
+        threshold = max(self.tolerance, ROUND_OFF) * diag
         start = 0
         while not self.full:
             beyond = np.flatnonzero(residual[start:] > threshold[start:])
@@ -125,6 +133,7 @@ class Dictionary:
             residual[i] = 0.0
             C = np.vstack([C, row])
             start = i + 1
+        self.growth = max(self.growth, float(np.max(np.abs(C) / self.factor.diag[:, None], initial=0.0)))
         return C, residual
 
     def _append(self, x: Points, X: Points, C: FloatArray, residual: FloatArray, i: int) -> FloatArray:
@@ -139,14 +148,14 @@ class Dictionary:
         """Choose the points anew from X: always the one with the largest residual (pivoted Cholesky), or by leverage.
 
         From many points the choice is made among some of them and the dictionary so far, which represents them all;
-        what is not represented to the tolerance after that is absorbed.
+        what is not represented to the tolerance after that is appended in the same order, some points at a time.
 
         Returns:
             Coordinates (m, k) and residuals ρ² (k,) of X.
         """
         candidates = X
-        if len(X) > CANDIDATES:
-            spread = np.linspace(0, len(X) - 1, CANDIDATES).astype(np.intp)
+        if len(X) > self._candidates:
+            spread = np.linspace(0, len(X) - 1, self._candidates).astype(np.intp)
             candidates = join_points([self.points.points, take(X, spread)])
         self._clear()
         self.generation += 1
@@ -156,13 +165,33 @@ class Dictionary:
             self.absorb(take(X, self._draw(X, *self._leverage)))
             return self.coordinates(X)
         C, residual = self._choose_greedily(candidates)
-        return (C, residual) if candidates is X else self.absorb(X)
+        if candidates is X:
+            return C, residual
+        self._cover(X)
+        return self.coordinates(X)
+
+    def _cover(self, X: Points) -> None:
+        """Append points of X that are not represented, largest residual first, a chunk of X at a time."""
+        for start in range(0, len(X), CHUNK):
+            if self.full:
+                return
+            chunk = X[start : start + CHUNK]
+            C, residual = self.coordinates(chunk)
+            threshold = max(self.tolerance, ROUND_OFF) * self.kernel.diag(chunk)
+            while not self.full:
+                i = int(np.argmax(residual - threshold))
+                if residual[i] <= threshold[i]:
+                    break
+                row = self._append(take(chunk, np.array([i])), chunk, C, residual, i)
+                residual = np.maximum(residual - row**2, 0.0)
+                residual[i] = 0.0
+                C = np.vstack([C, row])
 
     def _choose_greedily(self, X: Points) -> tuple[FloatArray, FloatArray]:
         """Pivoted Cholesky of k(X, X), stopped at the tolerance or the cap."""
         K = self.kernel(X)
         residual = np.diagonal(K).copy()
-        threshold = np.maximum(self.tolerance, ROUND_OFF) * residual
+        threshold = max(self.tolerance, ROUND_OFF) * residual
         C = np.zeros((min(self.cap, len(X)), len(X)))
         chosen: list[int] = []
         while len(chosen) < len(C):

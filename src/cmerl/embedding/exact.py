@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cmerl.embedding.grids import ExactGrid, ExactView, Layout, SupportGrid
-from cmerl.embedding.regression import HalfSolved, IntArray, RidgeRegression, check_ridge
+from cmerl.embedding.grids import ExactGrid, ExactView, Layout
+from cmerl.embedding.regression import IntArray, Regressed, RidgeRegression, check_ridge
 from cmerl.embedding.routing import Router
+from cmerl.embedding.support import SupportGrid
 from cmerl.errors import InputError
 from cmerl.kernels import Kernel
 from cmerl.linalg import GrowingVector
@@ -159,8 +160,8 @@ class ExactEmbedding:
 
     def backup(
         self, v: FloatArray, *, reward: float = 1.0, offset: float = 0.0, terminal: float = 0.0
-    ) -> Sequence[HalfSolved]:
-        """L⁻¹y with y_i = reward·r_i + V(s'_i) + offset, one vector a regression."""
+    ) -> Sequence[Regressed]:
+        """The regression of y_i = reward·r_i + V(s'_i) + offset, one a regression."""
         if len(v) != len(self._next):
             raise InputError(f"v needs a value for each of the {len(self._next)} support states, but has {len(v)}")
         v = np.append(v, terminal)  # index -1 is a terminated state
@@ -178,7 +179,7 @@ class ExactEmbedding:
         """The embedding as it is now, for a plan that outlives later updates."""
         return ExactView(self.layout, [r.snapshot() for r in self._regressions])
 
-    def expectation(self, coef: Sequence[HalfSolved], Zq: Points) -> FloatArray:
+    def expectation(self, coef: Sequence[Regressed], Zq: Points) -> FloatArray:
         """α(z)ᵀy at the state-actions (q,)."""
         out = np.zeros(len(Zq))
         for g, rows, X in self._parts(Zq):

@@ -10,19 +10,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cmerl.embedding.regression import HalfSolved, RidgeRegression, Snapshot
+from cmerl.embedding.regression import Regressed, Snapshot
 from cmerl.kernels import Kernel, StateAction
-from cmerl.linalg import Cholesky, GrowingMatrix
-from cmerl.transitions import Points, PointSet, take
+from cmerl.transitions import Points
 
 FloatArray = NDArray[np.float64]
-
-DEFER = 64  # new rows of a regression that wait to be solved together
 
 
 @dataclass(frozen=True)
@@ -82,7 +78,7 @@ class ExactGrid:
             return np.empty((0, len(self.layout.actions)))
         return self.layout.kernel.action_kernel(self.layout.kernel.split(points)[1], self.layout.actions)
 
-    def expectation(self, coef: Sequence[HalfSolved]) -> FloatArray:
+    def expectation(self, coef: Sequence[Regressed]) -> FloatArray:
         """α(z)ᵀy (q, A)."""
         if self.layout.split:
             return by_action([K @ c.full for K, c in zip(self._Kqz, coef, strict=True)], self.layout)
@@ -130,137 +126,3 @@ def by_action(values: list[FloatArray], layout: Layout) -> FloatArray:
 def _kernel(kernel: Kernel, X: Points, Y: Points) -> FloatArray:
     """Kernel matrix (q, m), also where one side is still empty and so has no columns."""
     return kernel(X, Y) if len(X) and len(Y) else np.empty((len(X), len(Y)))
-
-
-class SupportGrid:
-    """The embedding at its own growing support × actions: each kernel value and solve is computed once.
-
-    Means are Wᵀ(L⁻¹y) with W = L⁻¹k(rows, queries), so a backup needs one triangular solve and σ² comes free.
-    A product kernel reads k_s alone instead, which is A times smaller than W; W is kept there only to track σ.
-    """
-
-    def __init__(self, layout: Layout, regressions: Sequence[RidgeRegression], track_std: bool) -> None:
-        self.layout = layout
-        self._keeps_half_weights = track_std or not layout.product
-        self._keeps_std = track_std
-        self._regressions = regressions
-        self._half_weights = [HalfWeights(r, defer=0 if track_std else DEFER) for r in regressions]
-        self._Ks = GrowingMatrix()
-        self._Ka = np.empty((0, len(layout.actions)))
-        self._states: Points = np.empty((0, 0))
-
-    def refresh(self, states: Points) -> SupportGrid:
-        """Extend the caches to the current support and data."""
-        self._states = states
-        if self.layout.product:
-            self._refresh_product()
-        if self._keeps_half_weights:
-            queries = self._states if self.layout.split else self.layout.state_actions(self._states)
-            for half_weights in self._half_weights:
-                half_weights.refresh(queries)
-        return self
-
-    def _refresh_product(self) -> None:
-        kernel, points = self.layout.kernel, self._regressions[0].points.points
-        assert isinstance(kernel, StateAction)
-        q, m, q0, m0 = len(self._states), len(points), *self._Ks.shape
-        if m == 0:
-            return
-        states, actions = kernel.split(points)
-        Ks = self._Ks.resize(q, m)
-        if q > q0:
-            Ks[q0:] = kernel.state_kernel(self._states[q0:], states)
-        if m > m0 and q0:
-            Ks[:q0, m0:] = kernel.state_kernel(self._states[:q0], states[m0:])
-        if m > m0:
-            self._Ka = np.vstack([self._Ka, kernel.action_kernel(actions[m0:], self.layout.actions)])
-
-    def expectation(self, coef: Sequence[HalfSolved]) -> FloatArray:
-        """α(z)ᵀy (m, A)."""
-        if not len(self._states):
-            return np.empty((0, len(self.layout.actions)))
-        if self.layout.product:
-            return self._Ks.view @ (self._Ka * coef[0].full[:, None])
-        columns = [w.project(c.half) for c, w in zip(coef, self._half_weights, strict=True)]
-        return by_action(columns, self.layout)
-
-    def std(self) -> FloatArray:
-        """σ(z) (m, A)."""
-        if not self._keeps_std:
-            return self._uncached().std()
-        return np.sqrt(by_action([np.maximum(w.variance, 0.0) for w in self._half_weights], self.layout))
-
-    def weight_norm1(self) -> FloatArray:
-        """‖α(z)‖₁ (m, A)."""
-        return self._uncached().weight_norm1()
-
-    def _uncached(self) -> ExactGrid:
-        return ExactGrid(self.layout, [r.snapshot() for r in self._regressions], self._states)
-
-
-class Rows(Protocol):
-    """Something with an append-only factor over points: a regression, or a dictionary."""
-
-    kernel: Kernel
-    points: PointSet
-    factor: Cholesky
-    generation: int
-
-    @property
-    def ids(self) -> NDArray[np.intp]:
-        """Id of the point behind each row of the factor."""
-        ...
-
-
-class HalfWeights:
-    """W = L⁻¹k(rows, queries) and k(q, q) − ‖W‖², as both the rows and the queries grow.
-
-    New rows reduce the variance by their squares; new queries are new columns. For a regression the variance is
-    σ²; for a dictionary W are coordinates and the variance is the residual.
-
-    Solving a few new rows reads all of W. With ``defer`` up to that many rows wait as plain kernel values, and the
-    variance is not kept; ``project`` is exact all the same.
-    """
-
-    def __init__(self, regression: Rows, defer: int = 0) -> None:
-        self.regression = regression
-        self._defer = defer
-        self._clear()
-
-    def _clear(self) -> None:
-        self._generation = self.regression.generation
-        self._W = GrowingMatrix()
-        self._solved = 0  # leading rows that are L⁻¹k; the others still are k
-        self.variance = np.empty(0)
-
-    @property
-    def W(self) -> FloatArray:
-        """L⁻¹k(rows, queries) (rows, q), if nothing is deferred."""
-        return self._W.view
-
-    def project(self, half: FloatArray) -> FloatArray:
-        """Wᵀ half (q,) for half = L⁻¹y (rows,)."""
-        return self.regression.factor.back_solve_from(self._solved, half) @ self._W.view
-
-    def refresh(self, queries: Points) -> None:
-        """Extend to the current rows and to the given queries, which continue those given before."""
-        if self._generation != self.regression.generation:
-            self._clear()
-        factor, ids, kernel = self.regression.factor, self.regression.ids, self.regression.kernel
-        points = self.regression.points.points
-        (r0, q0), (r, q) = self._W.shape, (factor.n, len(queries))
-        W = self._W.resize(r, q)
-        if r > r0 and q0:
-            W[r0:, :q0] = kernel(take(points, ids[r0:]), queries[:q0])
-        old, self._solved = self._solved, r if r - self._solved > self._defer else self._solved
-        if self._solved > old and q0:
-            factor.half_solve_from(old, W[: self._solved, :q0])
-        if q > q0 and r:
-            W[:, q0:] = kernel(points, queries[q0:])[ids]
-            factor.half_solve_from(0, W[: self._solved, q0:])
-        if not self._defer:
-            if q0:
-                self.variance -= np.einsum("rq,rq->q", W[r0:, :q0], W[r0:, :q0])
-            if q > q0:
-                fresh = kernel.diag(queries[q0:]) - np.einsum("rq,rq->q", W[:, q0:], W[:, q0:])
-                self.variance = np.concatenate([self.variance, fresh])

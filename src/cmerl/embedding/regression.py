@@ -52,11 +52,21 @@ class Snapshot:
 
 
 @dataclass(frozen=True)
-class HalfSolved:
-    """One regressed target: f(x) = k(x, points) @ full = (L⁻¹k(rows, x))ᵀ half."""
+class Regressed:
+    """One regressed target: f(x) = k(x, points) @ full = (L⁻¹k(rows, x))ᵀ half; solved when first asked for.
+
+    Attributes:
+        regression: the regression as it was.
+        y: mean target of each row (rows,).
+    """
 
     regression: Snapshot
-    half: FloatArray
+    y: FloatArray
+
+    @cached_property
+    def half(self) -> FloatArray:
+        """L⁻¹y (rows,)."""
+        return self.regression.factor.half_solve(self.y)
 
     @cached_property
     def full(self) -> FloatArray:
@@ -173,9 +183,9 @@ class RidgeRegression:
             total += offset
         return total
 
-    def solve(self, y: FloatArray) -> HalfSolved:
+    def solve(self, y: FloatArray) -> Regressed:
         """The regression of targets y (rows,)."""
-        return HalfSolved(self.snapshot(), self.factor.half_solve(y))
+        return Regressed(self.snapshot(), y)
 
     def snapshot(self) -> Snapshot:
         """This regression as it is now; later observations do not change it."""
