@@ -83,7 +83,8 @@ def test_a_tail_gives_each_record_once_and_waits_for_whole_ones(tmp_path: Path) 
 
 def test_a_journal_that_another_process_writes_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "j"
-    code = f"from cmerl.experiments.journal import FileJournal; j = FileJournal({str(path)!r}); print(1, flush=True); input()"
+    hold = f"journal = FileJournal({str(path)!r}); print(flush=True); input()"
+    code = f"from cmerl.experiments.journal import FileJournal; {hold}"
     other = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert other.stdin is not None
     assert other.stdout is not None

@@ -20,7 +20,7 @@ from cmerl.errors import CmerlError, InputError
 FloatArray = NDArray[np.float64]
 
 
-REGRET_KINDS = (None, "policy", "gaps")
+REGRET_KINDS = (None, "policy", "gaps", "monte-carlo")  # the last is an experiment's estimate
 
 
 class Policy(Protocol):

@@ -46,6 +46,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     sys.exit(code if isinstance(code, int) else 0)
 
 
+def _version(wanted: bool) -> None:
+    if wanted:
+        import cmerl
+
+        typer.echo(f"cmerl {cmerl.__version__}")
+        raise typer.Exit
+
+
 def app() -> Any:
     """The typer application with every command that is there."""
     application = typer.Typer(
@@ -68,13 +76,11 @@ def app() -> Any:
 
 
 def _root(
-    version: bool = typer.Option(False, "--version", help="Show the version and end.", is_eager=True),
+    version: bool = typer.Option(
+        False, "--version", help="Show the version and end.", callback=_version, is_eager=True
+    ),
 ) -> None:
-    if version:
-        import cmerl
-
-        typer.echo(f"cmerl {cmerl.__version__}")
-        raise typer.Exit
+    pass
 
 
 def _help(command: Callable[..., Any]) -> str:

@@ -11,11 +11,11 @@ from typing import Any
 from cmerl.errors import InputError
 
 
-def write_atomically(path: Path, content: bytes) -> None:
+def write_atomically(path: Path, parts: Iterable[bytes]) -> None:
     """Write, sync, rename: whoever reads sees the old file or the new one, also after a power cut."""
     partial = path.with_name(f".{path.name}.partial")
     with open(partial, "wb") as file:
-        file.write(content)
+        file.writelines(parts)
         file.flush()
         os.fsync(file.fileno())
     os.replace(partial, path)
@@ -29,7 +29,7 @@ def write_atomically(path: Path, content: bytes) -> None:
 def write_json(path: Path, value: Any) -> None:
     """Readable JSON, atomically."""
     text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)
-    write_atomically(path, (text + "\n").encode())
+    write_atomically(path, [text.encode(), b"\n"])
 
 
 def read_json(path: Path) -> dict[str, Any]:

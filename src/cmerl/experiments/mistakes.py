@@ -26,12 +26,13 @@ _WANTED = {
 
 def first_sentence(error: ValidationError, model: type[BaseModel]) -> str:
     """The first mistake: where, what, and what to do."""
-    mistakes = error.errors(include_url=False)
-    # Of a value that may be one thing or another, pydantic reports why it is neither: the last has the most to say.
+    # A misspelt key first: what it was meant for is likely to be missing too.
+    mistakes = sorted(error.errors(include_url=False), key=lambda mistake: mistake["type"] != "extra_forbidden")
     first = mistakes[0]
+    # Of a value that may be one thing or another, pydantic reports why it is neither.
     rivals = [m for m in mistakes if m["loc"][:1] == first["loc"][:1] and m["loc"][:1] == ("seeds",)]
     if rivals:
-        return _about_seeds(rivals[-1]["input"], rivals)
+        return _about_seeds(rivals[0]["input"])
     location, kind = first["loc"], first["type"]
     where, last = place(location[:-1]), str(location[-1]) if location else ""
     if kind == "extra_forbidden":
@@ -75,10 +76,10 @@ def place(location: tuple[int | str, ...]) -> str:
     return ", ".join(words) + ": " if words else ""
 
 
-def _about_seeds(value: Any, mistakes: list[Any]) -> str:
+def _about_seeds(value: Any) -> str:
     if isinstance(value, int) and not isinstance(value, bool):
         return f"seeds must be a number of at least 1 or a list of numbers from 0 on, not {value!r}"
-    if any(m["type"] == "too_short" for m in mistakes):
+    if value in ([], ()):
         return "seeds is an empty list: say how many, such as seeds = 8, or which, such as seeds = [0, 1, 2]"
     return f"seeds must be how many, such as 8, or which, such as [0, 1, 2], not {value!r}"
 

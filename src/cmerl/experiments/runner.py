@@ -15,6 +15,7 @@ from cmerl.errors import CmerlError, InputError
 from cmerl.experiments import engines
 from cmerl.experiments.engines.base import Event
 from cmerl.experiments.results import Results
+from cmerl.experiments.rollouts import RegretEstimate
 from cmerl.experiments.spec import Spec, parse, plurals, read
 from cmerl.experiments.store import Ledger, RunDirectory
 from cmerl.experiments.units import Unit, make_agent, units_of
@@ -100,6 +101,7 @@ def check(spec: Spec) -> None:
 def _check_unit(unit: Unit) -> None:
     try:
         agent = make_agent(unit)
+        RegretEstimate(unit, agent)
     except CmerlError as error:
         raise InputError(f"{_where(unit, str(error))}{error}") from error
     with suppress(Exception):

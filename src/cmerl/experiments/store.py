@@ -18,7 +18,7 @@ from typing import Any
 from cmerl.errors import InputError
 from cmerl.experiments.engines.base import EpisodeFinished, Event, Task, UnitFailed, UnitFinished
 from cmerl.experiments.files import read_json, to_line, whole_lines, write_atomically, write_json
-from cmerl.experiments.journal import FileJournal
+from cmerl.experiments.journal import FileJournal, Tail
 from cmerl.experiments.manifest import FORMAT, make_manifest, versions
 from cmerl.experiments.packing import unpack
 from cmerl.experiments.spec import Spec, parse
@@ -68,12 +68,11 @@ class RunDirectory:
                 f"{os.fspath(path)!r} holds a run already: continue it with cmerl resume {path}, "
                 "or choose another directory"
             )
-        if run.path.exists() and (not run.path.is_dir() or any(p.name != ".lock" for p in run.path.iterdir())):
+        if run.path.exists() and (not run.path.is_dir() or any(p.name[0] != "." for p in run.path.iterdir())):
             raise InputError(f"{os.fspath(path)!r} exists and is not empty: choose another directory")
         try:
             run.path.mkdir(parents=True, exist_ok=True)
             with run.lock():
-                (run.path / "journals").mkdir(exist_ok=True)
                 write_json(run.manifest_file, make_manifest(spec, command))
         except OSError as error:
             raise InputError(f"{os.fspath(path)!r} cannot be written: {error.strerror}") from None
@@ -123,8 +122,6 @@ class RunDirectory:
 
     def lessons(self, unit: Unit) -> list[dict[str, Any]]:
         """The records of a unit's episodes, which ``units.rebuild`` makes the agent from; reads only."""
-        from cmerl.experiments.journal import Tail
-
         records = [unpack(record) for record in Tail(self.journal_file(unit))()]
         if records:
             check_header(unit, records[0])
@@ -134,7 +131,7 @@ class RunDirectory:
 class Ledger:
     """The driver's side of a run: writes down what happens, and can say how far every unit is.
 
-    Opening it brings episodes.jsonl in line with the journals: nothing finished is lost, nothing is there twice.
+    Opening it makes episodes.jsonl from the journals: nothing finished is lost, nothing is there twice.
     """
 
     def __init__(self, run: RunDirectory) -> None:
@@ -146,11 +143,9 @@ class Ledger:
         self.reports: dict[tuple[str, str, int], dict[str, Any]] = {}
         self.failures: dict[tuple[str, str, int], str] = {}
         (run.path / "journals").mkdir(exist_ok=True)
-        lines: list[dict[str, Any]] = []
-        self.tasks = [task for unit in self.units if (task := self._open(unit, lines)) is not None]
-        self._reconcile(lines)
+        self.tasks = [task for unit in self.units if (task := self._open(unit)) is not None]
+        self._write_episodes()
         self._file = open(run.episodes_file, "ab", buffering=0)  # noqa: SIM115 - closed by close()
-        self._refreshed = 0.0
         self._refresh()
 
     def _warn_of_other_versions(self) -> None:
@@ -159,16 +154,14 @@ class Ledger:
         if changed:
             log.warning("this run began with other versions (%s): the rest may differ in bits", ", ".join(changed))
 
-    def _open(self, unit: Unit, lines: list[dict[str, Any]]) -> Task | None:
+    def _open(self, unit: Unit) -> Task | None:
         """Count what a unit has finished; a task if there is something left to do."""
         path = self.run.journal_file(unit)
         if not path.exists():
             return Task(unit, path, 0)
         with FileJournal(path) as journal:
             if journal.cut:
-                log.info(
-                    "%s: %d bytes of an unfinished episode are cut off and played again", unit.title, journal.cut
-                )
+                log.info("%s: %d bytes after the last whole episode are cut off", unit.title, journal.cut)
             records = [unpack(record) for record in journal.records()]
             size = journal.size
         if records:
@@ -176,23 +169,14 @@ class Ledger:
         for record in records[1:]:
             if "line" in record:
                 self.totals[unit.key].add(record["line"])
-                lines.append(record["line"])
             else:
                 self.reports[unit.key] = record["report"]
         return None if unit.key in self.reports else Task(unit, path, size)
 
-    def _reconcile(self, lines: list[dict[str, Any]]) -> None:
-        """Make episodes.jsonl hold exactly what the journals hold, touching it only where it does not."""
-        content = self.run.episodes_file.read_bytes() if self.run.episodes_file.exists() else b""
-        there = list(whole_lines(content))
-        wanted = {_identity(line): line for line in lines}
-        kept = {_identity(line): line for line in there if wanted.get(_identity(line)) == line}
-        missing = [line for line in lines if _identity(line) not in kept]
-        if len(kept) == len(there) and content == b"".join(map(to_line, there)):
-            with open(self.run.episodes_file, "ab") as file:
-                file.write(b"".join(map(to_line, missing)))
-        else:
-            write_atomically(self.run.episodes_file, b"".join(map(to_line, [*kept.values(), *missing])))
+    def _write_episodes(self) -> None:
+        """Make episodes.jsonl from the journals, unit by unit."""
+        lessons = (lesson for unit in self.units for lesson in self.run.lessons(unit))
+        write_atomically(self.run.episodes_file, (to_line(lesson["line"]) for lesson in lessons))
 
     # --- while it runs ---
 
@@ -239,13 +223,7 @@ class Ledger:
         """Leave the files as they should be found: once all is finished, in one order whatever happened before."""
         self._file.close()
         if self.finished:
-            order = {unit.key: number for number, unit in enumerate(self.units)}
-            lines = sorted(self.run.episodes(), key=lambda line: (order[_identity(line)[:3]], line["episode"]))
-            write_atomically(self.run.episodes_file, b"".join(map(to_line, lines)))
+            self._write_episodes()
             jitter = max((float(report.get("jitter") or 0.0) for report in self.reports.values()), default=0.0)
             write_json(self.run.manifest_file, {**self.run.manifest(), "jitter": jitter})
         self._refresh()
-
-
-def _identity(line: dict[str, Any]) -> tuple[Any, ...]:
-    return tuple(line.get(name) for name in ("env", "agent", "seed", "episode"))

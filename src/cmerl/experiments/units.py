@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import json
 import math
@@ -14,11 +15,15 @@ from pydantic import BaseModel, ConfigDict
 
 from cmerl import agents
 from cmerl.agents.base import EpisodeRecord
+from cmerl.confidence import Mode, as_mode
 from cmerl.errors import CmerlError, InputError
 from cmerl.experiments.environments import make_environment
 from cmerl.experiments.journal import Journal
+from cmerl.experiments.mistakes import nearest
 from cmerl.experiments.packing import pack, unpack
+from cmerl.experiments.rollouts import RegretEstimate
 from cmerl.experiments.spec import AgentSpec, EnvironmentSpec, Spec
+from cmerl.kernels import from_spec
 
 FORMAT = 1  # of journals
 
@@ -80,7 +85,26 @@ def units_of(spec: Spec) -> list[Unit]:
 def make_agent(unit: Unit) -> agents.Agent:
     """The agent in its environment, before the first episode."""
     env = make_environment(unit.env, unit.allow_env_modules)
-    return agents.make(unit.agent.name, env, horizon=unit.horizon, seed=unit.seed, **unit.agent.options)
+    options = {key: _option(value) for key, value in unit.agent.options.items()}
+    return agents.make(unit.agent.name, env, horizon=unit.horizon, seed=unit.seed, **options)
+
+
+def _option(value: Any) -> Any:
+    """A value of a spec as an agent wants it: a table with a "type" is a kernel, one with a "mode" a bonus."""
+    if isinstance(value, dict) and "type" in value:
+        return from_spec(value)
+    if isinstance(value, dict) and "mode" in value:
+        return _mode(**value)
+    return tuple(value) if isinstance(value, list) else value
+
+
+def _mode(mode: str, **settings: Any) -> Mode:
+    cls = type(as_mode(mode))
+    known = [field.name for field in dataclasses.fields(cls)]
+    for name in settings:
+        if name not in known:
+            raise InputError(f"bonus {mode!r} has no setting {name!r}: {nearest(name, known)}")
+    return cls(**settings)
 
 
 def play(unit: Unit, journal: Journal) -> dict[str, Any]:
@@ -105,8 +129,10 @@ def play(unit: Unit, journal: Journal) -> dict[str, Any]:
             return dict(records[-1]["report"])
         agent = rebuild(unit, records[1:])
 
+        estimate = RegretEstimate(unit, agent)
+
         def keep(agent: agents.Agent, record: EpisodeRecord) -> None:
-            journal.append(pack({"line": line_of(unit, record), "lesson": agent.lesson()}))
+            journal.append(pack({"line": line_of(unit, estimate(record)), "lesson": agent.lesson()}))
 
         agent.learn(unit.episodes - len(agent.history), callback=keep)
         report = report_of(agent)

@@ -1,0 +1,132 @@
+"""The command line as a person meets it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import cmerl
+from cmerl.cli import COMMANDS, app, main
+
+
+def call(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> tuple[int, str, str]:
+    with pytest.raises(SystemExit) as end:
+        main([str(argument) for argument in arguments])
+    out, err = capsys.readouterr()
+    assert isinstance(end.value.code, int)
+    return end.value.code, out, err
+
+
+def test_help_imports_neither_numpy_nor_gymnasium() -> None:
+    code = (
+        "import sys; from cmerl.cli import main\n"
+        "try: main(['--help'])\n"
+        "except SystemExit: print('HEAVY', sorted({'numpy', 'gymnasium', 'scipy', 'rich'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "HEAVY []" in done.stdout
+    assert "cmerl run cmerl/RiverSwim-v0" in done.stdout
+
+
+def test_every_command_has_help_with_an_example(capsys: pytest.CaptureFixture[str]) -> None:
+    for name in app().commands:
+        assert name in COMMANDS
+        code, out, _ = call(capsys, name, "--help")
+        assert code == 0
+        assert f"cmerl {name}" in out.partition("Examples:")[2]
+
+
+def test_the_version_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    assert call(capsys, "--version") == (0, f"cmerl {cmerl.__version__}\n", "")
+
+
+def test_the_first_experiment_works_as_typed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["cmerl/RiverSwim-v0", "--agent", "cme-rl", "--agent", "random", "--episodes", "3", "--seeds", "2"]
+    out = tmp_path / "run"
+    done = subprocess.run(
+        [sys.executable, "-m", "cmerl", "run", *arguments, "--jobs", "2", "--out", str(out)],
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count("\n") == 4  # a line for each unit, and no bars where there is no terminal
+    assert "cmerl/RiverSwim-v0 · random · seed 1: 3 episodes" in done.stderr
+    assert done.stdout.splitlines()[0].startswith("environment")
+    assert done.stdout.splitlines()[-1] == f"results in {out}"
+    assert len((out / "episodes.jsonl").read_text().splitlines()) == 12
+    manifest = json.loads((out / "manifest.json").read_text())
+    assert manifest["command"] == f"cmerl run {' '.join(arguments)} --jobs 2 --out {out}"
+
+    code, stdout, _ = call(capsys, "resume", out)
+    assert code == 0
+    assert stdout == done.stdout
+
+
+def test_a_unit_that_fails_is_told_and_the_exit_code_is_1(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    spec = tmp_path / "spec.toml"
+    spec.write_text(
+        'environments = ["cmerl/Chain-v0"]\nepisodes = 3\njobs = 1\n'
+        '[[agents]]\nname = "cme-rl"\nlabel = "narrow"\noptions = {reward_range = [0, 1e-9]}\n'
+    )
+    code, _, err = call(capsys, "run", spec, "--out", tmp_path / "run")
+    assert code == 1
+    assert "cmerl: cmerl/Chain-v0 · narrow · seed 0 failed: episode 0, step" in err
+    assert "Traceback" not in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "wanted"),
+    [
+        (["run"], "cmerl: Missing argument"),
+        (["run", "cmerl/RiverSwim-v0", "--episodes", "x"], "cmerl: Invalid value for '--episodes': "),
+        (["run", "cmerl/RiverSwim-v0", "--episodes", "0"], "cmerl: command line: episodes must be a whole number"),
+        (["run", "cmerl/RiverSwim-v0", "--episods", "5"], "cmerl: No such option: --episods"),
+        (["run", "cmerl/RiverSwim-v0", "--engine", "spark"], "engine cannot be 'spark': there are local, ray"),
+        (["run", "cmerl/RiverSwim-v0", "--log-level", "loud"], "'loud' is none of debug, info, warning, error"),
+        (["run", "nothing.toml"], "cmerl: there is no file 'nothing.toml'"),
+        (["run", "RiverSwim"], "cmerl: there is no environment 'RiverSwim': did you mean 'cmerl/RiverSwim-v0'?"),
+        (["run", "MountainCar-v0", "--horizon", "300"], "cuts episodes after 200 steps, before the horizon of 300"),
+        (["run", "CartPole-v1", "--agent", "rnadom"], "cmerl: there is no agent 'rnadom': did you mean 'random'?"),
+        (["resume", "nothing"], "cmerl: there is no directory 'nothing'"),
+        (["resume", "."], "is not a run directory"),
+        (["envs", "zzzz"], "cmerl: no environment's id contains 'zzzz': cmerl envs lists all"),
+        (["rnu"], "cmerl: No such command 'rnu'"),
+    ],
+    ids=lambda x: " ".join(x) if isinstance(x, list) else "",
+)
+def test_a_mistake_gives_one_sentence_and_exit_code_2(
+    arguments: list[str],
+    wanted: str,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    code, out, err = call(capsys, *arguments)
+    assert code == 2
+    assert out == ""
+    assert wanted in err
+    assert err.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []  # nothing was begun
+
+
+def test_worlds_come_first_among_environments(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = call(capsys, "envs")
+    assert code == 0
+    ids = [line.split()[0] for line in out.splitlines()]
+    assert ids[0].startswith("cmerl/")
+    assert {"cmerl/RiverSwim-v0", "MountainCar-v0", "CliffWalking-v1"} <= set(ids)
+    code, out, _ = call(capsys, "envs", "mountain")
+    assert [line.split()[0] for line in out.splitlines()] == ["MountainCar-v0", "MountainCarContinuous-v0"]
+
+
+def test_agents_are_listed_with_their_options(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = call(capsys, "agents")
+    assert code == 0
+    assert "cme-rl: Reinforcement learning with conditional mean embeddings" in out
+    assert "bonus" in out
+    assert [line.partition(":")[0] for line in out.splitlines() if line[0] != " "] == cmerl.agents.names()

@@ -1,0 +1,87 @@
+"""Kill a run at random moments until it is done all the same.
+
+    python tests/faults/kills.py 100
+
+prints what happened; ``test_kills.py`` does it with fewer.
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+import tempfile
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+import processes
+
+ARGUMENTS = ("--agent", "cme-rl", "--agent", "random", "--seeds", "2", "--jobs", "2")
+
+
+@dataclass
+class Toll:
+    """What was done to runs, and what it cost them."""
+
+    driver: int = 0
+    worker: int = 0
+    everything: int = 0
+    runs: int = 0
+    most_redone: int = 0
+    sizes: list[int] = field(default_factory=list)
+
+    @property
+    def kills(self) -> int:
+        return self.driver + self.worker + self.everything
+
+
+def torment(directory: Path, kills: int, episodes: int, rng: random.Random, toll: Toll) -> None:
+    """Run with random kills −9 of the driver, of a worker or of both, and resume until the run is done."""
+    arguments = ("run", "cmerl/RiverSwim-v0", *ARGUMENTS, "--episodes", str(episodes), "--out", directory)
+    process = processes.start(*arguments)
+    finished: list[str] = []
+    while True:
+        time.sleep(rng.uniform(0.0, 2.5))
+        if toll.kills >= kills or process.poll() is not None:
+            code, _, err = processes.finish(process)
+            assert code == 0, err
+            return
+        workers = processes.children(process.pid)
+        victim = rng.choice(["driver", "everything", *["worker"] * min(len(workers), 2)])
+        setattr(toll, victim, getattr(toll, victim) + 1)
+        if victim == "worker":
+            processes.kill([rng.choice(workers)])
+            continue
+        processes.kill([process.pid] if victim == "driver" else [process.pid, *workers])
+        process.communicate()
+        processes.wait_until(lambda workers=workers: not any(map(processes.alive, workers)), 5)
+        now = processes.journalled(directory)
+        assert set(finished) <= set(now), "a finished episode was lost or played again"
+        finished = now
+        toll.sizes.append(len(now))
+        again = ("resume", directory) if (directory / "manifest.json").exists() else arguments
+        process = processes.start(*again)
+
+
+def survive(kills: int, episodes: int, seed: int, where: Path) -> Toll:
+    """Torment runs until so many kills are spent; each must end as if nothing had happened."""
+    rng, toll = random.Random(seed), Toll()
+    undisturbed = where / "undisturbed"
+    arguments = ("run", "cmerl/RiverSwim-v0", *ARGUMENTS, "--episodes", str(episodes), "--out", undisturbed)
+    code, _, err = processes.run(*arguments)
+    assert code == 0, err
+    wanted: dict[str, Any] = processes.files(undisturbed)
+    while toll.kills < kills:
+        toll.runs += 1
+        directory = where / f"run-{toll.runs}"
+        torment(directory, kills, episodes, rng, toll)
+        assert processes.files(directory) == wanted
+    return toll
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as where:
+        print(survive(int(sys.argv[1]), episodes=400, seed=int(time.time()), where=Path(where)))
