@@ -9,11 +9,12 @@ export OPENBLAS_NUM_THREADS := 1
 export OMP_NUM_THREADS := 1
 export MKL_NUM_THREADS := 1
 
-.PHONY: help setup demo test lint format docs bench picture clean
+.PHONY: help setup demo test faults lint format docs bench picture clean
 
 help:
 	@echo "make demo    install, run the demonstration, write demo/index.html"
 	@echo "make test    install, run the whole test suite"
+	@echo "make faults  kill a run a hundred times at random and see that nothing is lost"
 	@echo "make lint    ruff, mypy --strict, import-linter"
 	@echo "make format  let ruff rewrite the sources"
 	@echo "make bench   measure and print every ratio in benchmarks/"
@@ -34,6 +35,9 @@ demo: setup
 
 test: setup
 	$(BIN)/python -m pytest
+
+faults: setup
+	$(BIN)/python tests/faults/kills.py 100
 
 lint: setup
 	$(BIN)/ruff check .

@@ -129,15 +129,20 @@ def play(unit: Unit, journal: Journal) -> dict[str, Any]:
             return dict(records[-1]["report"])
         agent = rebuild(unit, records[1:])
 
-        estimate = RegretEstimate(unit, agent)
-
-        def keep(agent: agents.Agent, record: EpisodeRecord) -> None:
-            journal.append(pack({"line": line_of(unit, estimate(record)), "lesson": agent.lesson()}))
-
-        agent.learn(unit.episodes - len(agent.history), callback=keep)
+        agent.learn(unit.episodes - len(agent.history), callback=keeper(unit, agent, journal))
         report = report_of(agent)
         journal.append(pack({"report": report}))
     return report
+
+
+def keeper(unit: Unit, agent: agents.Agent, journal: Journal) -> Callable[[agents.Agent, EpisodeRecord], None]:
+    """A callback for ``agent.learn`` that writes every episode down."""
+    estimate = RegretEstimate(unit, agent)
+
+    def keep(agent: agents.Agent, record: EpisodeRecord) -> None:
+        journal.append(pack({"line": line_of(unit, estimate(record)), "lesson": agent.lesson()}))
+
+    return keep
 
 
 def check_header(unit: Unit, header: dict[str, Any]) -> None:
