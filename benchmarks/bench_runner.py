@@ -43,7 +43,7 @@ def measure(name: str, where: Path) -> None:
             alone, worker, driver = alone + middle - start, worker + end - middle, driver + time.process_time() - end
     print(
         f"{name:8s} {1000 * alone / EPISODES:6.2f} ms an episode alone; "
-        f"the worker adds {100 * (worker / alone - 1):+.1f} %, the driver takes {100 * driver / alone:.1f} % beside it"
+        f"the worker adds {100 * (worker / alone - 1):+.1f} %, the driver takes {100 * driver / alone:.1f} % of it"
     )
 
 
