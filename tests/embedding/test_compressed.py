@@ -63,6 +63,28 @@ def test_tolerance_zero_is_the_exact_embedding(kernel: Kernel, size: int) -> Non
     assert sketch.projection_loss[0] == pytest.approx(0.0, abs=1e-7)
 
 
+@pytest.mark.parametrize(("dims", "lengthscale"), [(1, 0.1), (2, 0.3)])
+@pytest.mark.parametrize("split", [True, False])
+@pytest.mark.parametrize("size", [3, 20, 400])
+def test_tolerance_zero_is_exact_where_hundreds_of_points_crowd_a_lengthscale(
+    dims: int, lengthscale: float, split: bool, size: int
+) -> None:
+    rng = np.random.default_rng(0)
+    kernel = StateAction(RBF(lengthscale), Delta()) if split else RBF((*[lengthscale] * dims, 1.0))
+    states = rng.random((400, dims))
+    nexts = np.clip(states + 0.05 * rng.standard_normal((400, dims)), 0.0, 1.0)
+    data = Transitions.of(np.hstack([states, rng.integers(A, size=(400, 1))]), nexts, rng.random(400))
+    Zq = np.hstack([rng.random((50, dims)), rng.integers(A, size=(50, 1))])
+    exact = feed(ExactEmbedding(kernel, LAM, ACTIONS), data, 400)
+    sketch = feed(compressed(kernel, RBF(0.3), LAM, ACTIONS, tolerance=0.0, value_tolerance=0.0), data, size)
+    means = [E.expectation(E.backup(np.sin(3.0 * E.support[:, 0])), Zq) for E in (exact, sketch)]
+    np.testing.assert_allclose(means[1], means[0], atol=1e-8)
+    np.testing.assert_allclose(sketch.std(Zq), exact.std(Zq), atol=1e-8)
+    np.testing.assert_allclose(sketch.grid().std(), sketch.freeze().grid(sketch.support).std(), atol=1e-8)
+    assert sketch.information_gain == pytest.approx(exact.information_gain, abs=1e-8)
+    assert sketch.sum_r == pytest.approx(exact.sum_r, abs=1e-8)
+
+
 @pytest.mark.parametrize("kernel", KERNELS.values(), ids=KERNELS)
 def test_plans_on_tolerance_zero_are_exact_plans(kernel: Kernel) -> None:
     data = world(80, 2)

@@ -23,8 +23,8 @@ IntArray = NDArray[np.intp]
 
 CANDIDATES = 500  # points among which a dictionary is chosen greedily
 CHUNK = 500  # points looked at together for what such a choice has missed
-ROUND_OFF = 1e-12  # relative: a residual below this is not a new direction, whatever the tolerance
-GROWTH_LIMIT = 100.0  # seen: coordinates are good to 1e-12 below it, and from ten times that on they are not
+ROUND_OFF = 3e-14  # relative: a residual below this is not a new direction, whatever the tolerance
+GROWTH_LIMIT = 20.0  # of a dictionary at tolerance 0: beyond it, coordinates are found anew in a better order
 
 
 @dataclass(frozen=True)
@@ -143,6 +143,24 @@ class Dictionary:
         self.factor.append_row(C[:, i], pivot)
         self.points.add(x)
         return row
+
+    def settle(self, before: FrozenDictionary, X: Points) -> FloatArray | None:
+        """Put the points in a better order where absorbing X has magnified round-off, and nothing would be lost.
+
+        Only at tolerance 0, where dictionaries span all points seen: they are chosen anew from those before and X.
+
+        Returns:
+            The matrix (m, m_before) that takes coordinates of before to those of now; None where they still hold.
+        """
+        if self.tolerance > 0.0 or self.growth <= GROWTH_LIMIT:
+            return None
+        self._clear()
+        self.generation += 1
+        self._choose_greedily(join_points([before.points, X]))
+        if not len(before.points):
+            return np.zeros((len(self), 0))
+        C, _ = self.coordinates(before.points)
+        return before.factor.half_solve(C.T).T
 
     def choose(self, X: Points) -> tuple[FloatArray, FloatArray]:
         """Choose the points anew from X: always the one with the largest residual (pivoted Cholesky), or by leverage.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,8 +60,12 @@ class Features(FrozenFeatures, Protocol):
         """Start again with coordinates chosen for X; its coordinates (m, k) and residuals (k,)."""
         ...
 
-    def freeze(self) -> FrozenFeatures:
-        """The map as it is now."""
+    def settle(self, before: Any, X: Points) -> FloatArray | None:
+        """After absorbing X: how coordinates of ``before`` change (m, m_before), where accuracy asks for it."""
+        ...
+
+    def freeze(self) -> Any:
+        """The map as it is now, a ``FrozenFeatures``."""
         ...
 
     def tracker(self) -> Tracker:
@@ -108,6 +112,9 @@ class FourierFeatures:
 
     absorb = coordinates
     choose = coordinates
+
+    def settle(self, before: Any, X: Points) -> None:
+        """Frequencies never change."""
 
     def freeze(self) -> FourierFeatures:
         """Frequencies never change."""

@@ -39,7 +39,7 @@ class Moments:
 
     def add(self, X: Points, codes: Any, columns: IntArray, rewards: FloatArray, *, choose: bool) -> None:
         """Add transitions: inputs X (k, d), the column of each next state's code or -1 if terminated, rewards."""
-        phi, residual = self.features.choose(X) if choose else self.features.absorb(X)
+        phi, residual = self.features.choose(X) if choose else self._absorb(X)
         m, old, alive = len(phi), self.factor.n, columns >= 0
         if not choose:  # after a choice, bounds do not use the order of arrival any more
             # 1 + w_i = det(M̃_i)/det(M̃_{i-1}): all at once from the Schur complement I + φ̃ᵀM̃⁻¹φ̃.
@@ -52,6 +52,26 @@ class Moments:
         self._gram.resize(m, m)[...] += phi @ phi.T
         self._linear.resize(3, m)[...] += np.stack([rewards, np.ones(len(rewards)), ~alive]) @ phi.T
         self.factor = Cholesky.of(self._gram.view, self.lam)
+
+    def _absorb(self, X: Points) -> tuple[FloatArray, FloatArray]:
+        """Coordinates (m, k) and residuals (k,) of inputs; the moments follow where coordinates change."""
+        before = self.features.freeze()
+        phi, residual = self.features.absorb(X)
+        change = self.features.settle(before, X)
+        if change is None:
+            return phi, residual
+        gram, cross, linear = (
+            change @ self._gram.view @ change.T,
+            self._cross.view @ change.T,
+            self._linear.view @ change.T,
+        )
+        m = len(change)
+        self._gram, self._cross, self._linear = GrowingMatrix(), GrowingMatrix(), GrowingMatrix()
+        self._gram.resize(m, m)[...] = gram
+        self._cross.resize(len(cross), m)[...] = cross
+        self._linear.resize(3, m)[...] = linear
+        self.factor = Cholesky.of(gram, self.lam)
+        return self.features.coordinates(X)
 
     @property
     def log_det(self) -> float:

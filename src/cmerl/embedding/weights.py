@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from cmerl.embedding.dictionary import GROWTH_LIMIT, Dictionary
+from cmerl.embedding.dictionary import Dictionary
 from cmerl.embedding.halfweights import HalfWeights
 from cmerl.embedding.regression import Regressed, RidgeRegression
 from cmerl.linalg import GrowingMatrix
@@ -19,6 +19,7 @@ FloatArray = NDArray[np.float64]
 
 DEFER = 64  # new rows of a regression that wait to be solved together
 RANK_TOLERANCE = 1e-11  # of k(x, x): what a basis may leave of a point; round-off spoils a finer one
+RANK_GROWTH = 100.0  # of its coordinates: seen to be good to 1e-12 below that, and from ten times as much on not
 
 
 class Weights(Protocol):
@@ -89,7 +90,7 @@ class FactoredWeights:
     @property
     def accurate(self) -> bool:
         """Whether round-off in the coordinates is negligible; if not, a new basis must be chosen."""
-        return self._basis.growth <= GROWTH_LIMIT
+        return self._basis.growth <= RANK_GROWTH
 
     def refresh(self, queries: Points) -> None:
         """Extend to the current rows and to the given queries."""
