@@ -126,6 +126,8 @@ class EpisodeLog:
         except FileNotFoundError:
             changed = bool(self._offset)
             self._clear()
+        except OSError as error:
+            raise InputError(f"{str(self.path)!r} cannot be read: {error.strerror}") from None
         return changed
 
     def columns(self) -> Columns:
@@ -271,10 +273,10 @@ def _parse(lines: list[bytes]) -> list[Any]:
     """JSON lines in one call, which is faster; one by one where one of them is broken."""
     try:
         return list(json.loads(b"[" + b",".join(line for line in lines if line.strip()) + b"]"))
-    except ValueError:
+    except (ValueError, RecursionError):
         rows = []
         for line in lines:
-            with contextlib.suppress(ValueError):
+            with contextlib.suppress(ValueError, RecursionError):
                 rows.append(json.loads(line))
         return rows
 

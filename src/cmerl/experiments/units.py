@@ -7,7 +7,7 @@ import hashlib
 import json
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,7 @@ from cmerl.experiments.journal import Journal
 from cmerl.experiments.mistakes import nearest
 from cmerl.experiments.packing import pack, unpack
 from cmerl.experiments.rollouts import RegretEstimate
+from cmerl.experiments.snapshots import Recorder
 from cmerl.experiments.spec import AgentSpec, EnvironmentSpec, Spec
 from cmerl.kernels import from_spec
 
@@ -40,6 +41,7 @@ class Unit(BaseModel):
     horizon: int | None
     rollouts: int
     allow_env_modules: tuple[str, ...]
+    snapshots: bool = False  # of what it believes over its states, for the report's maps
 
     @property
     def key(self) -> tuple[str, str, int]:
@@ -75,6 +77,7 @@ def units_of(spec: Spec) -> list[Unit]:
             horizon=env.horizon or spec.horizon,
             rollouts=spec.rollouts,
             allow_env_modules=spec.allow_env_modules,
+            snapshots=seed == spec.seed_list[0],
         )
         for env in spec.environments
         for agent in spec.agents
@@ -128,19 +131,30 @@ def play(unit: Unit, journal: Journal) -> dict[str, Any]:
         if records and "report" in records[-1]:
             return dict(records[-1]["report"])
         agent = rebuild(unit, records[1:])
-
-        agent.learn(unit.episodes - len(agent.history), callback=keeper(unit, agent, journal))
+        keep = keeper(unit, agent, journal, [record["lesson"] for record in records[1:]])
+        agent.learn(unit.episodes - len(agent.history), callback=keep)
         report = report_of(agent)
         journal.append(pack({"report": report}))
     return report
 
 
-def keeper(unit: Unit, agent: agents.Agent, journal: Journal) -> Callable[[agents.Agent, EpisodeRecord], None]:
-    """A callback for ``agent.learn`` that writes every episode down."""
+def keeper(
+    unit: Unit, agent: agents.Agent, journal: Journal, past: Sequence[dict[str, Any]] = ()
+) -> Callable[[agents.Agent, EpisodeRecord], None]:
+    """A callback for ``agent.learn`` that writes every episode down; ``past`` are the lessons of those before."""
     estimate = RegretEstimate(unit, agent)
+    recorder = Recorder(agent) if unit.snapshots else None
+    if recorder is not None:
+        for lesson in past:
+            recorder.see(lesson)
 
     def keep(agent: agents.Agent, record: EpisodeRecord) -> None:
-        journal.append(pack({"line": line_of(unit, estimate(record)), "lesson": agent.lesson()}))
+        lesson = agent.lesson()
+        kept = {"line": line_of(unit, estimate(record)), "lesson": lesson}
+        if recorder is not None:
+            recorder.see(lesson)
+            kept |= recorder.snapshot()
+        journal.append(pack(kept))
 
     return keep
 

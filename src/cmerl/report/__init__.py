@@ -1,1 +1,68 @@
-"""Reports: one HTML page from results; nothing is run here."""
+"""Reports: one HTML page, figures for a paper and a live view, all from a run directory; nothing is run here."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["plot", "serve", "write_figures", "write_page"]
+
+
+def write_page(directory: str | os.PathLike[str], path: str | os.PathLike[str] | None = None) -> Path:
+    """Write a run's page and return where it is.
+
+    Args:
+        directory: of a run, finished or not.
+        path: of the page; by default report.html in the directory.
+    """
+    from cmerl.errors import InputError
+    from cmerl.report import html, rundir
+
+    html.check_installed()
+    run = rundir.read(directory)
+    target = Path(path) if path is not None else run.path / "report.html"
+    try:
+        return html.write(target, html.render(run))
+    except OSError as error:
+        raise InputError(f"the page cannot be written to {str(target)!r}: {error.strerror}") from None
+
+
+def write_figures(directory: str | os.PathLike[str], target: str | os.PathLike[str]) -> list[Path]:
+    """Write a run's figures as PDF and PNG with captions.txt into the folder ``target``; the files written."""
+    from cmerl.report import paper, rundir
+
+    return paper.write_figures(rundir.read(directory), target)
+
+
+def plot(results: Any) -> Figure:
+    """The regret curves of a run, or its returns where no regret is known, as a figure for notebooks.
+
+    Args:
+        results: what ``cmerl.experiments.run`` returns, or the directory of a run.
+    """
+    from cmerl.report import paper
+
+    return paper.plot(results)
+
+
+def serve(directory: str | os.PathLike[str], announce: Callable[[str], None]) -> None:
+    """Serve a run's live page on this machine until Ctrl-C.
+
+    Args:
+        directory: of a run; it may be finished, stopped, or still going on.
+        announce: called with the address once it can be opened.
+    """
+    from cmerl.report import html, rundir, watch
+
+    html.check_installed()
+    with watch.Server(rundir.check(directory)) as server:
+        announce(server.address)
+        try:
+            server.serve_forever(poll_interval=0.2)
+        except KeyboardInterrupt:
+            return
