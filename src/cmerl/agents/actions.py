@@ -110,6 +110,10 @@ class ActionSet:
         """Whether there are more actions between these."""
         return self.scale is not None
 
+    def describe(self) -> str:
+        """What is considered, in words."""
+        return f"{len(self)} candidates of a continuous action" if self.continuous else f"{len(self)} actions"
+
     @property
     def kernel(self) -> Kernel:
         """How alike actions are by default: smooth where they are continuous, else equal or not."""

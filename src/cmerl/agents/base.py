@@ -328,10 +328,11 @@ class Agent(ABC):
 
 
 def find_horizon(env: gymnasium.Env[Any, Any], horizon: int | None) -> int:
-    """The horizon: given, or the environment's ``max_episode_steps`` or ``horizon``."""
+    """The horizon: given, or the environment's ``max_episode_steps``, ``horizon`` or ``max_steps``."""
     limit = time_limit(env)
     if horizon is None:
-        horizon = limit or getattr(env.unwrapped, "horizon", None)
+        own = (getattr(env.unwrapped, name, None) for name in ("horizon", "max_steps"))
+        horizon = limit or next((steps for steps in own if steps is not None), None)
         if horizon is None:
             raise InputError("this environment has no max_episode_steps: pass horizon=…, the steps per episode")
     if isinstance(horizon, bool) or not isinstance(horizon, int | np.integer) or horizon < 1:

@@ -92,10 +92,15 @@ def take_apart(space: spaces.Space[Any], path: Path = ()) -> Iterator[Part]:
     elif isinstance(space, spaces.Tuple):
         for i, inner in enumerate(space.spaces):
             yield from take_apart(inner, (*path, i))
-    elif isinstance(space, spaces.Text) and path:
+    elif is_text(space) and path:
         log.info("the observation's part %r is text and is ignored", ".".join(map(str, path)))
     else:
         yield _leaf(space, path)
+
+
+def is_text(space: spaces.Space[Any]) -> bool:
+    """Whether a space holds text: Gymnasium's Text, or one of a library's own, such as MiniGrid's missions."""
+    return isinstance(space, spaces.Text) or (space.dtype is not None and space.dtype.kind == "U")
 
 
 def _leaf(space: spaces.Space[Any], path: Path) -> Part:

@@ -107,6 +107,20 @@ class StateSpace:
         parts = tuple(Part.from_spec(p) for p in spec["parts"])
         return cls(parts, ColumnScale.of(parts, {i: p for i, p in enumerate(spec["periods"]) if p}))
 
+    def describe(self) -> str:
+        """What becomes of an observation, in words."""
+        if self.states is not None:
+            return f"{self.states} states"
+        categories, bounded, d = int(self.categories.sum()), int(self.bounded.sum()), self.dims
+        circles = int(self.columns.angle.sum())
+        said = [
+            f"{categories} categories" if categories else "",
+            f"{bounded - 2 * circles} numbers scaled by their bounds" if bounded > 2 * circles else "",
+            f"{d - categories - bounded} numbers scaled by what is seen" if d > categories + bounded else "",
+            f"{circles} angles" if circles else "",
+        ]
+        return ", ".join(part for part in said if part)
+
     def fits(self, space: spaces.Space[Any]) -> bool:
         """Whether a space gives the observations that this was made for."""
         return [p.spec() for p in take_apart(space)] == [p.spec() for p in self.parts]

@@ -1,0 +1,256 @@
+"""The checks, each a function from what was played to findings."""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import gymnasium
+import numpy as np
+
+from cmerl.agents.actions import ActionSet
+from cmerl.agents.base import find_horizon
+from cmerl.agents.spaces import StateSpace
+from cmerl.agents.spaces.parts import is_text, take_apart
+from cmerl.checking.episodes import Env, Episode, global_seeds, play, random_actions
+from cmerl.checking.report import SEVERITIES, Finding, Report
+from cmerl.errors import InputError
+
+LONGEST = 500  # steps of an episode that is played to look at it
+MANY_COLUMNS = 30
+SLOW_STEP = 0.05  # seconds
+PATIENCE = 2.0  # seconds for an episode
+SOME, OTHER = 1, 2  # seeds of global generators
+
+
+def check_env(env: Env, *, horizon: int | None = None, seed: int = 0) -> Report:
+    """Play a few episodes and say what is wrong with an environment, beyond what Gymnasium's own checker looks for.
+
+    Args:
+        env: the environment; it is reset and stepped, and its global generators are put back as they were.
+        horizon: steps per episode; defaults to the environment's own.
+        seed: of the actions that are tried.
+    """
+    if not isinstance(env, gymnasium.Env):
+        raise InputError(f"env must be a Gymnasium environment, such as gymnasium.make({env!r}), not {env!r}")
+    findings, choices = _check_interface(env, horizon)
+    try:
+        limit = find_horizon(env, horizon)
+    except InputError:
+        limit = 0  # none that could be missed
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what there is to say is said below
+        episodes = _explore(env, seed, min(limit or LONGEST, LONGEST))
+        findings += _check_steps(env, episodes, limit)
+        if not any(e.error for e in episodes):
+            findings += _check_repeatable(env, episodes[0], seed)
+    findings += _check_use(env, episodes)
+    order = {severity: i for i, severity in enumerate(SEVERITIES)}
+    taken = sum(len(e.steps) - 1 for e in episodes)
+    return Report(
+        tuple(sorted(findings, key=lambda f: order[f.severity])),
+        choices,
+        steps=taken,
+        seconds_per_step=sum(e.step_seconds for e in episodes) / max(taken, 1),
+        seconds_per_reset=max(e.reset_seconds for e in episodes),
+    )
+
+
+def _check_interface(env: Env, horizon: int | None) -> tuple[list[Finding], dict[str, str]]:
+    """Spaces and horizon, before anything is played."""
+    findings, choices = [], {}
+    try:
+        states = StateSpace.of(env.observation_space)
+        choices["observations"] = states.describe()
+        ignored = _text_parts(env.observation_space)
+        if ignored:
+            what = f"the observation's text ({', '.join(ignored)}) is ignored"
+            findings.append(Finding("note", "text", what, "if it tells the task, encode it as numbers in a wrapper"))
+        if states.dims > MANY_COLUMNS and not states.integer:
+            what = f"an observation has {states.dims} numbers; kernels on so many learn little from few episodes"
+            findings.append(
+                Finding("note", "many columns", what, "keep those that matter: cmerl.wrappers.SelectObservation")
+            )
+    except InputError as error:
+        findings.append(Finding("error", "observation space", str(error), "wrap the environment"))
+    try:
+        choices["actions"] = ActionSet.of(env.action_space).describe()
+    except InputError as error:
+        findings.append(Finding("error", "action space", str(error), "see cmerl.wrappers.DiscreteActions"))
+    try:
+        choices["horizon"] = f"{find_horizon(env, horizon)} steps"
+    except InputError as error:
+        findings.append(Finding("warning", "horizon", str(error), "an agent needs to know how long an episode is"))
+    return findings, choices
+
+
+def _text_parts(space: gymnasium.Space[Any], path: str = "") -> list[str]:
+    if is_text(space):
+        return [path]
+    inner: Any = {}
+    if isinstance(space, gymnasium.spaces.Dict):
+        inner = space.spaces
+    elif isinstance(space, gymnasium.spaces.Tuple):
+        inner = dict(enumerate(space.spaces))
+    return [name for key, part in inner.items() for name in _text_parts(part, f"{path}.{key}" if path else str(key))]
+
+
+def _explore(env: Env, seed: int, steps: int) -> list[Episode]:
+    """Random actions, and where numbers go wrong first: extreme actions held."""
+    attempts: list[Iterator[Any]] = [random_actions(env.action_space, seed + i) for i in range(2)]
+    try:
+        actions = ActionSet.of(env.action_space).values
+        attempts += [itertools.repeat(actions[0]), itertools.repeat(actions[-1])]
+    except InputError:
+        pass
+    episodes = []
+    for i, attempt in enumerate(attempts):
+        with global_seeds(SOME):
+            episodes.append(play(env, seed=seed + i, actions=attempt, steps=steps, patience=PATIENCE))
+        if episodes[-1].error is not None:
+            break
+    return episodes
+
+
+def _check_steps(env: Env, episodes: Sequence[Episode], horizon: int) -> list[Finding]:
+    """Everything that a single step can be blamed for, each kind once."""
+    found: dict[str, Finding] = {}
+    for number, episode in enumerate(episodes):
+        if episode.error is not None:
+            call = f"step {len(episode.steps)}" if episode.steps else "reset"
+            what = f"{call} of an episode raised {type(episode.error).__name__}: {episode.error}"
+            _add(found, "error", "exception", what, "run it with the same seed and actions in a debugger")
+        if episode.overwritten is not None:
+            what = f"the observation of step {episode.overwritten} was changed in place by the step after it"
+            _add(found, "warning", "aliasing", what, "return a copy: obs.copy()")
+        if episode.changed_action is not None:
+            what = f"step {episode.changed_action} changed the action array that it was given"
+            _add(found, "warning", "action changed", what, "copy the action inside step before changing it")
+        for i, step in enumerate(episode.steps):
+            where = f"step {i} of episode {number}" if i else f"the reset of episode {number}"
+            _check_observation(found, env.observation_space, step.obs, where)
+            if i:
+                _check_outcome(found, step.reward, step.terminated, step.truncated, where)
+        last = episode.steps[-1] if episode.steps else None
+        if last is not None and last.truncated and not last.terminated and len(episode.steps) - 1 < horizon:
+            what = f"an episode was truncated after {len(episode.steps) - 1} of {horizon} steps"
+            _add(found, "warning", "truncated early", what, "pass that number as horizon, or terminate instead")
+    return list(found.values())
+
+
+def _add(found: dict[str, Finding], severity: Any, name: str, what: str, fix: str) -> None:
+    found.setdefault(name, Finding(severity, name, what, fix))
+
+
+def _check_observation(found: dict[str, Finding], space: gymnasium.Space[Any], obs: Any, where: str) -> None:
+    try:
+        parts = list(take_apart(space))
+    except InputError:
+        return
+    for part in parts:
+        try:
+            x = part.find(obs)
+        except InputError as error:
+            _add(found, "error", "observation", f"at {where} {error}", "return what observation_space declares")
+            continue
+        if not np.all(np.isfinite(x)):
+            what = f"{part.where} is NaN or infinite at {where}"
+            _add(found, "error", "nan observation", what, "look for a division by zero or a diverging simulation")
+        elif np.any((x < part.low - 1e-5 * _size(part.low)) | (x > part.high + 1e-5 * _size(part.high))):
+            worst = int(np.argmax(np.maximum(part.low - x, x - part.high)))
+            what = (
+                f"{part.where} leaves its space at {where}: {x[worst]:g} is outside of "
+                f"[{part.low[worst]:g}, {part.high[worst]:g}]"
+            )
+            _add(found, "warning", "outside the space", what, "declare wider bounds, or clip")
+
+
+def _size(bound: Any) -> Any:
+    return np.where(np.isfinite(bound), np.maximum(np.abs(bound), 1.0), 1.0)
+
+
+def _check_outcome(found: dict[str, Finding], reward: Any, terminated: Any, truncated: Any, where: str) -> None:
+    try:
+        value = float(reward)
+    except (TypeError, ValueError):
+        what = f"the reward at {where} is a {type(reward).__name__}, {reward!r}, and no number"
+        _add(found, "error", "reward type", what, "return a float; vectors of rewards need weights (LinearReward)")
+    else:
+        if not np.isfinite(value):
+            what = f"the reward at {where} is {value}"
+            _add(found, "error", "infinite reward", what, "return a finite number; large penalties will do")
+        elif isinstance(reward, np.ndarray):
+            what = f"the reward at {where} is an array of shape {reward.shape}"
+            _add(found, "note", "reward array", what, "return float(reward)")
+    for name, flag in (("terminated", terminated), ("truncated", truncated)):
+        if not isinstance(flag, bool | np.bool_):
+            what = f"{name} at {where} is a {type(flag).__name__}, {flag!r}"
+            _add(found, "warning", "flag type", what, f"return bool({name})")
+
+
+def _check_repeatable(env: Env, first: Episode, seed: int) -> list[Finding]:
+    """The same seed and actions must give the same episode, whatever happened before and elsewhere.
+
+    Args:
+        env: the environment.
+        first: an episode that others have followed since.
+        seed: of that episode and of its actions.
+    """
+
+    def again(globally: int) -> Episode:
+        actions = random_actions(env.action_space, seed)
+        with global_seeds(globally):
+            return play(env, seed=seed, actions=actions, steps=len(first.steps) - 1)
+
+    second, third = again(SOME), again(SOME)
+    where = second.first_difference(third)
+    if where is not None:
+        what = f"reset(seed={seed}) and the same actions gave different episodes, from {_at(where)} on"
+        fix = "draw from self.np_random after super().reset(seed=seed), and let reset undo what step did"
+        return [Finding("warning", "not reproducible", what, fix)]
+    where = first.first_difference(second)
+    if where is not None:
+        what = f"an episode with the same seed and actions went differently after others, from {_at(where)} on"
+        return [Finding("error", "stateful reset", what, "let reset put back everything that step changes")]
+    drew = first.drew
+    where = first.first_difference(again(OTHER))
+    if where is not None:
+        source = " and ".join(drew) or "global state"
+        what = f"the episode depends on {source}, which reset(seed=…) does not seed, from {_at(where)} on"
+        return [Finding("warning", "global randomness", what, "draw from self.np_random instead")]
+    if drew:
+        what = f"the environment draws from {' and '.join(drew)}, though its episodes did not depend on it here"
+        return [Finding("note", "global generator", what, "draw from self.np_random instead")]
+    return []
+
+
+def _at(index: int) -> str:
+    return f"step {index}" if index else "the reset"
+
+
+def _check_use(env: Env, episodes: Sequence[Episode]) -> list[Finding]:
+    """What is good to know before learning."""
+    findings = []
+    steps = [s for e in episodes for s in e.steps[1:]]
+    taken = len(steps)
+    seconds = sum(e.step_seconds for e in episodes) / max(taken, 1)
+    if seconds > SLOW_STEP:
+        fix = "cmerl.wrappers.ActionRepeat makes fewer decisions an episode"
+        findings.append(Finding("note", "slow steps", f"a step takes {seconds:.2g} s", fix))
+    rewards = {float(s.reward) for s in steps if isinstance(s.reward, int | float | np.floating)}
+    if taken >= 20 and len(rewards) == 1:
+        what = f"every one of {taken} steps was rewarded with {rewards.pop():g}: nothing says yet what is better"
+        fix = "if you know the largest return, pass max_return; if you know the range of rewards, pass reward_range"
+        findings.append(Finding("note", "constant reward", what, fix))
+    if taken >= 20 and all(e.first_difference(_frozen(e)) is None for e in episodes):
+        what = f"the observation never changed in {taken} steps"
+        findings.append(Finding("warning", "constant observation", what, "return the state that step has reached"))
+    return findings
+
+
+def _frozen(episode: Episode) -> Episode:
+    """The episode, had its observation stayed what it was."""
+    return Episode([replace(step, obs=episode.steps[0].obs) for step in episode.steps])

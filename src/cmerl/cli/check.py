@@ -1,0 +1,68 @@
+"""``cmerl check``: is an environment fit to learn in?"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+
+def command(
+    env: Annotated[str, typer.Argument(metavar="ENV", help="Id of an environment, such as CartPole-v1.")],
+    horizon: Annotated[int | None, typer.Option(help="Steps per episode, if not its own.", metavar="H")] = None,
+    seed: Annotated[int, typer.Option(help="Of the actions that are tried.", metavar="N")] = 0,
+    allow_env_module: Annotated[
+        list[str] | None, typer.Option(help="Trust this module's environments.", metavar="M")
+    ] = None,
+) -> int:
+    """Play a few episodes and say what is wrong with an environment.
+
+    Exit code 1 if something is: an error or a warning.
+
+    Examples:
+        cmerl check MountainCar-v0
+        cmerl check MiniGrid-Empty-5x5-v0 --allow-env-module minigrid
+    """
+    from rich.console import Console
+
+    from cmerl.checking import check_env
+    from cmerl.experiments.environments import make_environment
+    from cmerl.experiments.spec import EnvironmentSpec
+
+    world = make_environment(EnvironmentSpec(id=env, options={}), allow_env_module or ())
+    try:
+        report = check_env(world, horizon=horizon, seed=seed)
+    finally:
+        world.close()
+    console = Console(highlight=False)
+    if report.findings:
+        console.print(_table(f"{env}: found", [(_coloured(f.severity), _two_lines(f.what, f.fix)) for f in report]))
+    else:
+        console.print(f"{env}: nothing to complain about")
+    console.print(_table(f"{env}: automatic choices", list(report.choices.items())))
+    console.print(
+        f"{report.steps} steps played, {1000 * report.seconds_per_step:.2g} ms each; "
+        f"a reset takes {1000 * report.seconds_per_reset:.2g} ms"
+    )
+    return 0 if report.ok else 1
+
+
+def _table(title: str, rows: list[tuple[str, str]]) -> Any:
+    from rich.table import Table
+
+    table = Table(title=title, title_justify="left", show_header=False)
+    for row in rows:
+        table.add_row(*row)
+    return table
+
+
+def _coloured(severity: str) -> str:
+    colours = {"error": "red", "warning": "yellow", "note": "cyan"}
+    return f"[{colours[severity]}]{severity}[/]"
+
+
+def _two_lines(what: str, fix: str) -> str:
+    """A finding, in which rich is to find no markup but ours."""
+    from rich.markup import escape
+
+    return f"{escape(what)}\n[dim]{escape(fix)}[/]"
