@@ -1,0 +1,260 @@
+"""The Ray engine on a real cluster of two nodes on this machine, whose workers and nodes are killed."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ray = pytest.importorskip("ray")
+
+from ray.cluster_utils import Cluster  # noqa: E402
+
+from cmerl import experiments  # noqa: E402
+from cmerl.errors import InputError  # noqa: E402
+from cmerl.experiments.engines import ray as engine_module  # noqa: E402
+from cmerl.experiments.engines.base import EpisodeFinished, Task  # noqa: E402
+from cmerl.experiments.engines.ray import RayEngine  # noqa: E402
+from cmerl.experiments.journal import FileJournal  # noqa: E402
+from cmerl.experiments.packing import unpack  # noqa: E402
+from cmerl.experiments.spec import parse  # noqa: E402
+from cmerl.experiments.units import Unit, play, units_of  # noqa: E402
+
+SPEC = {"environments": ["cmerl/RiverSwim-v0"], "agents": ["cme-rl"], "episodes": 50, "seeds": 3}
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    with engine_module._loopback(), pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+        found = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
+        try:
+            yield found
+        finally:
+            found.shutdown()
+
+
+@pytest.fixture(scope="module")
+def local(tmp_path_factory: pytest.TempPathFactory) -> experiments.Results:
+    return experiments.run(SPEC, out=tmp_path_factory.mktemp("local") / "run", jobs=2)
+
+
+def bytes_of(results: experiments.Results) -> list[dict[str, Any]]:
+    """Everything but timings."""
+    return [{key: value for key, value in line.items() if key != "seconds"} for line in results.episodes]
+
+
+def busy_workers(node: Any) -> list[int]:
+    """Processes of a node that are playing a unit."""
+    raylet = node.all_processes["raylet"][0].process.pid
+    children = (Path("/proc") / str(raylet) / "task" / str(raylet) / "children").read_text().split()
+    return [int(pid) for pid in children if b"_work" in _command(pid)]
+
+
+def _command(pid: str) -> bytes:
+    try:
+        return (Path("/proc") / pid / "cmdline").read_bytes()
+    except OSError:
+        return b""
+
+
+def after_episodes(number: int, act: Callable[[], None]) -> Callable[..., None]:
+    """A callback that acts once, when so many episodes have finished."""
+    seen = []
+
+    def callback(event: Any, ledger: Any) -> None:
+        if isinstance(event, EpisodeFinished):
+            seen.append(event)
+            if len(seen) == number:
+                act()
+
+    return callback
+
+
+def kill_one(node: Any) -> None:
+    os.kill(busy_workers(node)[0], signal.SIGKILL)
+
+
+def test_killing_a_worker_and_a_node_changes_nothing_in_the_results(cluster, local, tmp_path, caplog) -> None:
+    caplog.set_level(logging.INFO, logger="cmerl")
+    second = cluster.add_node(num_cpus=1)
+    results = experiments.run(
+        SPEC,
+        engine="ray",
+        address=cluster.address,
+        jobs=2,
+        out=tmp_path / "run",
+        callbacks=[
+            after_episodes(5, lambda: kill_one(cluster.head_node)),
+            after_episodes(20, lambda: cluster.remove_node(second, allow_graceful=False)),
+        ],
+    )
+    assert caplog.text.count("its worker died") >= 2
+    assert results.finished
+    assert bytes_of(results) == bytes_of(local)
+
+
+def test_journals_on_a_shared_disk_are_written_by_workers_and_survive_them(cluster, local, tmp_path, caplog) -> None:
+    caplog.set_level(logging.INFO, logger="cmerl")
+    results = experiments.run(
+        SPEC,
+        engine="ray",
+        address=cluster.address,
+        journals="shared",
+        out=tmp_path / "run",
+        callbacks=[after_episodes(55, lambda: kill_one(cluster.head_node))],
+    )
+    assert caplog.text.count("its worker died") == 1
+    assert bytes_of(results) == bytes_of(local)
+
+
+FATAL = """
+import os, signal
+import gymnasium
+
+class Fatal(gymnasium.Env):
+    observation_space = gymnasium.spaces.Discrete(2)
+    action_space = gymnasium.spaces.Discrete(2)
+    horizon = 2
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        return 0, {}
+    def step(self, action):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+gymnasium.register("Fatal-v0", Fatal)
+"""
+
+
+def descendants(pid: int) -> set[int]:
+    children = (Path("/proc") / str(pid) / "task" / str(pid) / "children").read_text().split()
+    return {pid}.union(*(descendants(int(child)) for child in children))
+
+
+def listening_addresses(pids: set[int]) -> set[str]:
+    """Local addresses, as the kernel writes them, on which any of the processes accepts connections."""
+    links = [os.readlink(fd) for pid in pids for fd in (Path("/proc") / str(pid) / "fd").iterdir() if fd.is_symlink()]
+    tables = [Path("/proc/net/tcp").read_text(), Path("/proc/net/tcp6").read_text()]
+    rows = [line.split() for table in tables for line in table.splitlines()[1:]]
+    return {row[1].partition(":")[0] for row in rows if row[3] == "0A" and f"socket:[{row[9]}]" in links}
+
+
+LOOPBACK_ADDRESSES = {"0100007F", "00000000000000000000000001000000", "0000000000000000FFFF00000100007F"}
+
+
+def test_a_cluster_started_here_is_private_outlives_fatal_units_and_ends_with_the_run(tmp_path, monkeypatch) -> None:
+    (tmp_path / "fatal_env.py").write_text(FATAL)
+    monkeypatch.syspath_prepend(tmp_path)
+    before = descendants(os.getpid())
+    started: set[int] = set()
+    listening: set[str] = set()
+
+    def look() -> None:
+        started.update(descendants(os.getpid()) - before)
+        listening.update(listening_addresses(started | {os.getpid()}))
+
+    results = experiments.run(
+        environments=["Fatal-v0", "cmerl/RiverSwim-v0"],
+        agents=["random"],
+        episodes=3,
+        allow_env_modules=["fatal_env"],
+        engine="ray",
+        jobs=1,
+        out=tmp_path / "run",
+        callbacks=[after_episodes(1, look)],
+    )
+    assert [failure["env"] for failure in results.failures] == ["Fatal-v0"]
+    assert "its worker died 3 times in one episode" in results.failures[0]["message"]
+    assert [line["env"] for line in results.episodes] == ["cmerl/RiverSwim-v0"] * 3
+
+    assert listening
+    assert listening <= LOOPBACK_ADDRESSES
+    deadline = time.monotonic() + 20
+    while started & descendants(os.getpid()) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert len(started) > 3
+    assert not started & descendants(os.getpid())
+
+
+def test_closing_the_engine_ends_its_workers_and_keeps_the_journal(cluster, tmp_path) -> None:
+    (unit, *_) = units_of(parse({**SPEC, "episodes": 5000}))
+    path = tmp_path / "run" / "journals" / "one.journal"
+    path.parent.mkdir(parents=True)
+    events = RayEngine(address=cluster.address).run([Task(unit, path, 0)])
+    first = next(events)
+    assert isinstance(first, EpisodeFinished)
+    assert busy_workers(cluster.head_node)
+    events.close()
+    deadline = time.monotonic() + 20
+    while busy_workers(cluster.head_node) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not busy_workers(cluster.head_node)
+    assert not ray.is_initialized()
+    with FileJournal(path) as journal:
+        assert unpack(journal.records()[1])["line"] == first.line
+
+
+# --- without a cluster ---
+
+
+@pytest.fixture
+def unit() -> Unit:
+    return units_of(parse({**SPEC, "episodes": 5}))[0]
+
+
+def messages_of(unit: Unit, so_far: list[bytes]) -> tuple[list[bytes], list[dict[str, Any]]]:
+    """Records that a worker sends, and its other messages."""
+    messages = list(engine_module._work(unit, so_far, engine_module._versions(), []))
+    records = [record for message in messages for record in message.get("records", [])]
+    return records, [message for message in messages if "records" not in message]
+
+
+def test_a_worker_sends_what_a_file_would_hold_and_goes_on_from_any_part_of_it(unit, tmp_path) -> None:
+    with FileJournal(tmp_path / "whole") as journal:
+        report = play(unit, journal)
+    with FileJournal(tmp_path / "whole") as journal:
+        whole = [_timeless(record) for record in journal.records()]
+    sent, others = messages_of(unit, [])
+    assert [_timeless(record) for record in sent] == whole
+    assert others == [{"report": report}]
+    rest, others = messages_of(unit, sent[:3])
+    assert [_timeless(record) for record in rest] == whole[3:]
+    assert others == [{"report": report}]
+
+
+def _timeless(record: bytes) -> str:
+    found = unpack(record)
+    if "line" in found:
+        found["line"]["seconds"] = 0
+    return repr(found)
+
+
+def test_what_a_failing_worker_logs_reaches_the_driver(unit) -> None:
+    broken = unit.model_copy(update={"agent": unit.agent.model_copy(update={"options": {"lam": -1.0}})})
+    _, others = messages_of(broken, [])
+    assert "lam" in others[-1]["failure"]
+    assert "Traceback" in others[0]["log"]
+
+
+def test_a_worker_with_other_versions_is_refused(unit) -> None:
+    (message,) = engine_module._work(unit, [], {**engine_module._versions(), "numpy": "1.0"}, [])
+    assert message["failure"].startswith("a worker has other versions than the driver")
+
+
+def test_addresses_that_cannot_work_are_refused_in_a_sentence(unit, tmp_path) -> None:
+    with pytest.raises(InputError, match="start the run on a machine of the cluster"):
+        RayEngine(address="ray://localhost:10001")
+    for address in ("nonsense", "127.0.0.1:1"):
+        with pytest.raises(InputError, match=f"a Ray cluster does not answer at '{address}'"):
+            next(RayEngine(address=address).run([Task(unit, tmp_path / "one.journal", 0)]))
+
+
+def test_nothing_to_play_starts_no_cluster() -> None:
+    assert list(RayEngine().run([])) == []
+    assert not ray.is_initialized()
