@@ -246,7 +246,7 @@ def make_plan(
         E = embeddings[i]
         left = H - 1 - step
         terms = excess = BonusTerms()
-        if left > 0 or mode.to_the_letter:
+        if left > 0 or mode.to_the_letter or (mode.rewards_too and task.known_reward is None):
             value_norms = None if norms is None else norms.current
             terms = mode.bonus(task.problem, E, episode=episode, step=step, norms=value_norms)
             if mode.provable:

@@ -1,7 +1,7 @@
 """Confidence: radii, bonus modes, and the confidence set as an object."""
 
 from cmerl.confidence.estimates import Interval, operator_norm
-from cmerl.confidence.modes import Greedy, Mode, Practical
+from cmerl.confidence.modes import Greedy, Mode, Practical, Sigma
 from cmerl.confidence.norms import NearNorms, NormCalculator, constant_norm
 from cmerl.confidence.problem import FailureBudget, Problem
 from cmerl.confidence.provable import Misspecified, NonNegative, Paper, Split, Tight
@@ -34,6 +34,7 @@ __all__ = [
     "Paper",
     "Practical",
     "Problem",
+    "Sigma",
     "Split",
     "Tight",
     "ValueNorms",

@@ -32,6 +32,7 @@ class Mode(ABC):
     provable: ClassVar[bool] = True
     to_the_letter: ClassVar[bool] = False  # Alg. 1: V clipped only from above at H, a bonus at the last step too
     optimistic_prior: ClassVar[bool] = False  # unseen state-actions are worth the most that can be left
+    rewards_too: ClassVar[bool] = False  # the bonus stands for an unknown reward as well: the last step has one too
     needs_norms: ClassVar[bool] = False  # wants ValueNorms of V_{h+1}
     survives_projection: ClassVar[bool] = True  # whether what it claims extends to compressed embeddings
 
@@ -115,6 +116,29 @@ class Practical(Mode):
     ) -> BonusTerms:
         """Only the optional bonus; the prior is the planner's affair."""
         return BonusTerms(self.sigma_scale * (problem.horizon - 1 - step) * problem.width)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sigma(Mode):
+    """A plain bonus scale · (value left) · σ, with no prior and no proof.
+
+    Args:
+        scale: from 0, which is greedy, to 1 and beyond, which explores for ever.
+    """
+
+    name: ClassVar[str] = "sigma"
+    provable: ClassVar[bool] = False
+    rewards_too: ClassVar[bool] = True
+    scale: float = 0.1
+
+    def __post_init__(self) -> None:
+        check_number("scale", self.scale)
+
+    def bonus(
+        self, problem: Problem, data: Embedding, *, episode: int, step: int, norms: ValueNorms | None
+    ) -> BonusTerms:
+        """The value left counts this step's reward."""
+        return BonusTerms(self.scale * (problem.horizon - step) * problem.width)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 
-from cmerl.confidence.modes import Greedy, Mode, Practical
+from cmerl.confidence.modes import Greedy, Mode, Practical, Sigma
 from cmerl.confidence.provable import Misspecified, NonNegative, Paper, Split, Tight
 from cmerl.errors import InputError
 
-MODES: dict[str, type[Mode]] = {m.name: m for m in (Practical, Paper, Tight, Split, NonNegative, Greedy)}
+MODES: dict[str, type[Mode]] = {m.name: m for m in (Practical, Paper, Tight, Split, NonNegative, Sigma, Greedy)}
 
 
 def as_mode(bonus: str | Mode, *, zeta: float = 0.0) -> Mode:
