@@ -246,11 +246,11 @@ def make_plan(
         E = embeddings[i]
         left = H - 1 - step
         terms = excess = BonusTerms()
+        value_norms = None if norms is None else norms.current
         if left > 0 or mode.to_the_letter or (mode.rewards_too and task.known_reward is None):
-            value_norms = None if norms is None else norms.current
             terms = mode.bonus(task.problem, E, episode=episode, step=step, norms=value_norms)
-            if mode.provable:
-                excess = mode.excess(task.problem, E, episode=episode, step=step, norms=value_norms)
+        if left > 0 or mode.to_the_letter or not mode.provable:
+            excess = mode.excess(task.problem, E, episode=episode, step=step, norms=value_norms)
         stage = _stage(E, v, task, step, terms, excess)
         stages.append(stage)
         if norms is not None:
@@ -276,9 +276,7 @@ def _stage(E: Embedding, v: FloatArray, task: Task, step: int, terms: BonusTerms
     left = task.problem.horizon - 1 - step
     terminal = -task.r_min * left  # a terminated state earns 0 a step, which is −r_min when shifted
     separate = task.known_reward is not None or task.reward_bonus
-    prior = 0.0
-    if task.mode.optimistic_prior:
-        prior = task.cap(step + 1 if separate else step)
+    prior = task.mode.optimism * task.cap(step + 1 if separate else step)
     reward, shift = (0.0, 0.0) if separate else (1.0, -task.r_min)
     return Stage(E.backup(v, reward=reward, offset=shift - prior, terminal=terminal), prior, terms, excess)
 

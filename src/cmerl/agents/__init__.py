@@ -2,7 +2,7 @@
 
 >>> import cmerl.agents
 >>> cmerl.agents.names()
-['cme-rl', 'greedy', 'random']
+['balanced', 'cme-rl', 'greedy', 'random']
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Any
 
 import gymnasium
 
+from cmerl.agents.balanced import BalancedAgent
 from cmerl.agents.base import Agent, EpisodeRecord, Policy
 from cmerl.agents.cme_rl import CMERL
 from cmerl.agents.simple import GreedyAgent, RandomAgent
@@ -21,6 +22,7 @@ from cmerl.errors import InputError
 __all__ = [
     "CMERL",
     "Agent",
+    "BalancedAgent",
     "EpisodeRecord",
     "GreedyAgent",
     "Policy",
@@ -31,7 +33,7 @@ __all__ = [
     "options",
 ]
 
-_AGENTS: dict[str, type[Agent]] = {agent.name: agent for agent in (CMERL, GreedyAgent, RandomAgent)}
+_AGENTS: dict[str, type[Agent]] = {agent.name: agent for agent in (CMERL, BalancedAgent, GreedyAgent, RandomAgent)}
 
 
 def names() -> list[str]:
@@ -81,4 +83,5 @@ def _options(cls: type[Agent]) -> list[str]:
         found += [p.name for p in parameters if p.kind is p.KEYWORD_ONLY and p.name not in ("horizon", "seed")]
         if not any(p.kind is p.VAR_KEYWORD for p in parameters):
             break
-    return [name for name in found if not (cls is GreedyAgent and name == "bonus")]
+    fixed = {GreedyAgent: ["bonus"], BalancedAgent: ["bonus", "misspecification", "replan"]}.get(cls, [])
+    return [name for name in found if name not in fixed]

@@ -6,6 +6,7 @@ import contextlib
 import logging
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, ClassVar, Literal
 
 import gymnasium
@@ -15,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from cmerl import oracles
 from cmerl.agents import storage
 from cmerl.agents.actions import ActionSet
+from cmerl.agents.balancing import Balance, balance
 from cmerl.agents.base import Agent, Policy, check_step
 from cmerl.agents.guarantees import (
     CERTIFY_UP_TO,
@@ -28,6 +30,7 @@ from cmerl.agents.options import Auto, Options, RewardFunction
 from cmerl.agents.policies import PlanPolicy
 from cmerl.agents.rewards import KnownReward, RewardRange
 from cmerl.agents.spaces import Angles, StateSpace
+from cmerl.confidence import Auto as AutoMode
 from cmerl.confidence import (
     ConfidenceSet,
     FailureBudget,
@@ -71,8 +74,8 @@ class CMERL(Agent):
         value_kernel: k_ψ on states, or "auto": the state part of ``kernel`` on Discrete observations, else a
             Matérn-3/2 kernel of width 0.1.
         lam: the ridge λ, or "auto": 0.1 in practical mode (λ pseudo-visits to heaven), 1 in provable modes.
-        bonus: "practical" (no proof, learns fastest), "paper", "tight", "split", "nonnegative", or a mode object
-            of ``cmerl.confidence``.
+        bonus: "practical" (no proof, learns fastest), "paper", "tight", "split", "nonnegative"; "auto"
+            (balances scales of the practical one by their regret); or a mode object of ``cmerl.confidence``.
         reward: "learned", or the reward function as a callable (observation, action) → reward.
         backend: how the embedding is held: "exact"; "compressed", at a cost that does not grow with the data;
             "nystrom" or "fourier", classical sketches; "auto" is exact while that is quick, then compressed
@@ -284,6 +287,7 @@ class CMERL(Agent):
             "lam": self.lam,
             "reward range": self.reward_range,
             "episodes": len(self.history),
+            **({"learners": self._balance().report()} if isinstance(self.mode, AutoMode) else {}),
             **self._memory.embeddings[0].diagnostics(),
         }
 
@@ -369,10 +373,21 @@ class CMERL(Agent):
 
     # --- planning ---
 
+    def _balance(self) -> Balance:
+        """Which candidate is to play next; all that this depends on is in the last record."""
+        assert isinstance(self.mode, AutoMode)
+        lo, hi = self.reward_range
+        report = self.history[-1].metrics["learners"] if self.history else None
+        return balance(self.mode, report, span=self.horizon * (hi - lo), delta=self.delta)
+
     def _task(self, explore: bool) -> Task:
+        mode, problem = self.mode, self._problem()
+        if isinstance(mode, AutoMode):
+            candidate = mode.candidates[self._balance().turn()]
+            mode, problem = candidate.mode, candidate.problem(problem)
         return Task(
-            problem=self._problem(),
-            mode=self.mode if explore else Greedy(),
+            problem=problem,
+            mode=mode if explore else Greedy(),
             r_min=self.reward_range[0],
             max_return=self.options.max_return,
             known_reward=self._known_reward,
@@ -422,26 +437,38 @@ class CMERL(Agent):
 
     def _end_episode(self) -> None:
         self._replans = 0
-        self._evidence = self._gather_evidence() if self.mode.provable and self._pending else {}
+        self._evidence = self._gather_evidence() if self._pending and (True, 1.0) in self._plans else {}
         self._flush()
         begun = len(self.history) + self.broken_off + 1
         if self.mode.provable and any(self.options.constants.values()) and begun.bit_count() == 1:
             self._check_constants()  # after 1, 2, 4, 8 … episodes
 
     def _gather_evidence(self) -> dict[str, Any]:
-        """What the episode that has just been played, but not yet learned from, proves."""
+        """What the episode that has just been played, but not yet learned from, proves or tells of the candidates."""
         plan, embeddings = self._plan(), self._memory.embeddings
         evidence: dict[str, Any] = {}
+        if isinstance(self.mode, AutoMode):
+            now = self._balance()
+            turn, ret = now.turn(), sum(reward for _, _, _, reward, _ in self._pending)
+            learners = list(now.learners)
+            learners[turn] = learners[turn].played(ret, self._excess(plan))
+            after = replace(now, learners=tuple(learners))
+            return {"active": learners[turn].label, "learners": after.report()}
+        if not self.mode.provable:
+            return evidence
         certifier = self._certifier
         if certifier is not None:
             evidence |= certifier.check(plan, embeddings)
         if self._proof().startswith("holds"):
-            step, _, _, _, done = self._pending[-1]
-            Z = np.vstack([z for _, z, _, _, _ in self._pending])
-            excess = realised_excess(plan, embeddings, Z, complete=done or step + 1 == self.horizon)
-            total = excess + (self.history[-1].metrics.get("excess", math.inf) if self.history else 0.0)
+            total = self._excess(plan) + (self.history[-1].metrics.get("excess", math.inf) if self.history else 0.0)
             evidence |= {"excess": total, "regret_bound": regret_bound(total, len(self.history) + 1, plan)}
         return evidence
+
+    def _excess(self, plan: Plan) -> float:
+        """What the pending episode may have cost at most, by the bonuses that it met."""
+        step, _, _, _, done = self._pending[-1]
+        Z = np.vstack([z for _, z, _, _, _ in self._pending])
+        return realised_excess(plan, self._memory.embeddings, Z, complete=done or step + 1 == self.horizon)
 
     @property
     def _certifier(self) -> Certifier | None:

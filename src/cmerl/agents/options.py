@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,7 +14,8 @@ from cmerl.agents.automatic import automatic_kernel, automatic_value_kernel
 from cmerl.agents.base import check_reward
 from cmerl.agents.memory import BACKENDS, Recipe
 from cmerl.agents.spaces import StateSpace
-from cmerl.confidence import MODES, FailureBudget, Mode, as_mode
+from cmerl.confidence import Auto as AutoMode
+from cmerl.confidence import FailureBudget, Mode, as_mode, mode_from_spec, mode_spec
 from cmerl.errors import InputError
 from cmerl.kernels import Delta, Kernel, StateAction, as_kernel, from_spec
 
@@ -71,7 +71,8 @@ class Options:
             raise InputError(f"reward must be 'learned' or a callable (observation, action), not {reward!r}")
         if replan not in (True, False, "auto"):
             raise InputError(f"replan must be True, False or 'auto', not {replan!r}")
-        if replan is True and mode.provable:
+        settled = mode.provable or isinstance(mode, AutoMode)  # one plan an episode
+        if replan is True and settled:
             raise InputError(f"bonus {mode.name!r} never replans inside an episode: drop replan=True")
         provable_on = ("auto", "exact", "compressed", "nystrom") if mode.survives_projection else ("auto", "exact")
         if mode.provable and backend in BACKENDS and backend not in provable_on:
@@ -89,7 +90,7 @@ class Options:
             constants={
                 name: None if value == "auto" else check_constant(name, value) for name, value in constants.items()
             },
-            replan=not mode.provable if replan == "auto" else bool(replan),
+            replan=not settled if replan == "auto" else bool(replan),
             time_homogeneous=time_homogeneous,
             certify=certify,
         )
@@ -111,25 +112,22 @@ class Options:
 
     def spec(self) -> dict[str, Any]:
         """A JSON-able description; a reward function is left out."""
-        if MODES.get(self.mode.name) is not type(self.mode):
-            raise InputError(f"a bonus mode of your own, {type(self.mode).__name__}, cannot be saved")
         return {
             **{name: getattr(self, name) for name in PLAIN_OPTIONS},
             "kernel": "auto" if self.kernel is None else self.kernel.spec(),
             "value_kernel": "auto" if self.value_kernel is None else self.value_kernel.spec(),
-            "mode": {"name": self.mode.name, **dataclasses.asdict(self.mode)},
+            "mode": mode_spec(self.mode),
             "reward": self.reward if self.reward == "learned" else None,
         }
 
     @classmethod
     def from_spec(cls, spec: dict[str, Any], reward: RewardFunction | Literal["learned"]) -> Self:
         """The inverse of ``spec``."""
-        mode = dict(spec["mode"])
         return cls(
             **{name: spec[name] for name in PLAIN_OPTIONS},
             kernel=None if spec["kernel"] == "auto" else from_spec(spec["kernel"]),
             value_kernel=None if spec["value_kernel"] == "auto" else from_spec(spec["value_kernel"]),
-            mode=MODES[mode.pop("name")](**mode),
+            mode=mode_from_spec(spec["mode"]),
             reward=reward,
         )
 

@@ -1,5 +1,6 @@
 """Confidence: radii, bonus modes, and the confidence set as an object."""
 
+from cmerl.confidence.auto import Auto, AutoProvable, Candidate, scales
 from cmerl.confidence.estimates import Interval, operator_norm
 from cmerl.confidence.modes import Greedy, Mode, Practical, Sigma
 from cmerl.confidence.norms import NearNorms, NormCalculator, constant_norm
@@ -13,13 +14,16 @@ from cmerl.confidence.radii import (
     scalar_radius,
     tight_radius,
 )
-from cmerl.confidence.registry import MODES, as_mode
+from cmerl.confidence.registry import MODES, as_mode, mode_from_spec, mode_spec
 from cmerl.confidence.sets import ConfidenceSet, Estimate, FiniteDomain
 from cmerl.confidence.terms import BonusTerms, ValueNorms
 
 __all__ = [
     "MODES",
+    "Auto",
+    "AutoProvable",
     "BonusTerms",
+    "Candidate",
     "ConfidenceSet",
     "Estimate",
     "FailureBudget",
@@ -41,10 +45,13 @@ __all__ = [
     "as_mode",
     "constant_norm",
     "mixture_radius",
+    "mode_from_spec",
+    "mode_spec",
     "noise_radius",
     "operator_norm",
     "paper_radius",
     "reward_radius",
     "scalar_radius",
+    "scales",
     "tight_radius",
 ]

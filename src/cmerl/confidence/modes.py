@@ -31,7 +31,6 @@ class Mode(ABC):
     name: ClassVar[str]
     provable: ClassVar[bool] = True
     to_the_letter: ClassVar[bool] = False  # Alg. 1: V clipped only from above at H, a bonus at the last step too
-    optimistic_prior: ClassVar[bool] = False  # unseen state-actions are worth the most that can be left
     rewards_too: ClassVar[bool] = False  # the bonus stands for an unknown reward as well: the last step has one too
     needs_norms: ClassVar[bool] = False  # wants ValueNorms of V_{h+1}
     survives_projection: ClassVar[bool] = True  # whether what it claims extends to compressed embeddings
@@ -40,6 +39,11 @@ class Mode(ABC):
     def uses_sigma(self) -> bool:
         """Whether bonuses depend on σ."""
         return True
+
+    @property
+    def optimism(self) -> float:
+        """What unseen state-actions are worth, in units of the most that can be left; 0 for no prior."""
+        return 0.0
 
     @property
     def near(self) -> float:
@@ -62,7 +66,10 @@ class Mode(ABC):
     def excess(
         self, problem: Problem, data: Embedding, *, episode: int, step: int, norms: ValueNorms | None
     ) -> BonusTerms:
-        """The most by which Q_h, reward aside, can exceed E[V_{h+1}]: the bonus, and an error as large as it."""
+        """The most by which Q_h, reward aside, can exceed E[V_{h+1}]: the bonus, and an error as large as it.
+
+        In modes that prove nothing it is what they would have to claim.
+        """
         return self.bonus(problem, data, episode=episode, step=step, norms=norms).times(2.0)
 
     def covers(
@@ -96,15 +103,23 @@ class Practical(Mode):
 
     Args:
         sigma_scale: adds a bonus sigma_scale · (value left) · σ on top.
+        prior_scale: the prior mean in units of the most that can be left: less than 1 is reckless, more explores
+            longer.
     """
 
     name: ClassVar[str] = "practical"
     provable: ClassVar[bool] = False
-    optimistic_prior: ClassVar[bool] = True
     sigma_scale: float = 0.0
+    prior_scale: float = 1.0
 
     def __post_init__(self) -> None:
         check_number("sigma_scale", self.sigma_scale)
+        check_number("prior_scale", self.prior_scale)
+
+    @property
+    def optimism(self) -> float:
+        """The prior is this multiple of the most that can be left."""
+        return self.prior_scale
 
     @property
     def uses_sigma(self) -> bool:
@@ -116,6 +131,14 @@ class Practical(Mode):
     ) -> BonusTerms:
         """Only the optional bonus; the prior is the planner's affair."""
         return BonusTerms(self.sigma_scale * (problem.horizon - 1 - step) * problem.width)
+
+    def excess(
+        self, problem: Problem, data: Embedding, *, episode: int, step: int, norms: ValueNorms | None
+    ) -> BonusTerms:
+        """With a delta kernel the prior adds its mean times σ² exactly; elsewhere about as much."""
+        bonus = self.bonus(problem, data, episode=episode, step=step, norms=norms)
+        prior = BonusTerms(quadratic=self.prior_scale * (problem.horizon - step) * problem.width)
+        return bonus.plus(prior).times(2.0)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,0 +1,65 @@
+"""The agent "balanced": CME-RL over candidate bonus scales, misspecifications or bounds on values."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Sequence
+from typing import Any, ClassVar, Literal
+
+import gymnasium
+
+from cmerl.agents.base import find_horizon
+from cmerl.agents.cme_rl import CMERL
+from cmerl.confidence import Auto, AutoProvable, Candidate, Tight, scales
+from cmerl.errors import InputError
+
+HALVINGS = 6  # candidate ζ are H·2⁻ⁱ for i = 1 … HALVINGS, and 0
+
+
+class BalancedAgent(CMERL):
+    """CME-RL that need not be told its bonus scale, misspecification or bound on values: it balances candidates.
+
+    The first state must be fixed, or drawn independently in each episode.
+
+    Args:
+        env: a Gymnasium environment with finitely many actions.
+        over: "scale" of the optimistic prior (proves nothing), or "zeta" or "B_V" of the ``tight`` mode.
+        values: the candidates, from small to large; by default scales from reckless to useless, or ζ = 0 and
+            H·2⁻ⁱ. B_V has no default.
+        options: those of CMERL, except bonus, misspecification and replan.
+    """
+
+    name: ClassVar[str] = "balanced"
+
+    def __init__(
+        self,
+        env: gymnasium.Env[Any, Any],
+        *,
+        over: Literal["scale", "zeta", "B_V"] = "scale",
+        values: Sequence[float] | None = None,
+        **options: Any,
+    ) -> None:
+        horizon = find_horizon(env, options.get("horizon"))
+        delta = options.get("delta", 0.1)
+        super().__init__(env, bonus=balanced(over, values, horizon=horizon, delta=delta), **options)
+
+
+def balanced(over: str, values: Sequence[float] | None, *, horizon: int, delta: float) -> Auto:
+    """The candidates for one unknown constant, in a mode that balances them."""
+    if values is not None and len(values) == 0:
+        raise InputError("values must name at least one candidate")
+    ordered = None if values is None else tuple(sorted(float(v) for v in values))
+    if over == "scale":
+        return Auto() if ordered is None else Auto(candidates=scales(ordered))
+    if over == "zeta":
+        found = ordered or (0.0, *(horizon * 2.0**-i for i in range(HALVINGS, 0, -1)))
+        candidates = tuple(Candidate(label=f"zeta {z:g}", mode=Tight(zeta=z)) for z in found)
+    elif over == "B_V":
+        if ordered is None:
+            raise InputError("balancing over B_V needs values=[…], the bounds to try")
+        candidates = tuple(Candidate(label=f"B_V {b:g}", mode=Tight(), B_V=b) for b in ordered)
+    else:
+        raise InputError(f"over must be 'scale', 'zeta' or 'B_V', not {over!r}")
+    floor = math.sqrt(2.0 * horizon * math.log(2.0 * len(candidates) / delta))
+    return dataclasses.replace(AutoProvable(candidates=candidates), floor=floor)

@@ -1,0 +1,92 @@
+"""Several bonus modes at once, for an agent that finds out by playing which one to believe."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import ClassVar
+
+from cmerl.confidence.modes import Mode, Practical, check_number
+from cmerl.confidence.problem import Problem
+from cmerl.confidence.terms import BonusTerms, ValueNorms
+from cmerl.embedding import Embedding
+from cmerl.errors import InputError
+
+SCALES = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)  # of the optimistic prior: from reckless to useless
+
+
+@dataclass(frozen=True, kw_only=True)
+class Candidate:
+    """One of the modes that are balanced, with the B_V that it believes in, if it is not the problem's own."""
+
+    label: str
+    mode: Mode
+    B_V: float | None = None
+
+    def problem(self, problem: Problem) -> Problem:
+        """The problem as this candidate sees it."""
+        return problem if self.B_V is None else dataclasses.replace(problem, B_V=self.B_V)
+
+
+def scales(values: tuple[float, ...] = SCALES) -> tuple[Candidate, ...]:
+    """Candidates that differ in the scale of the optimistic prior."""
+    return tuple(Candidate(label=f"scale {c:g}", mode=Practical(prior_scale=c)) for c in values)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Auto(Mode):
+    """Dynamic regret balancing over modes that prove nothing; so neither does this.
+
+    Args:
+        candidates: what to balance; by default scales of the optimistic prior.
+        width: c, the width of the confidence intervals of mean returns in units of the largest return.
+        floor: what an episode may cost by bad luck, in units of the largest return; 0.2 keeps a candidate that
+            promises everything from being played for ever, without playing the others often.
+    """
+
+    name: ClassVar[str] = "auto"
+    provable: ClassVar[bool] = False
+    candidates: tuple[Candidate, ...] = scales()
+    width: float = 1.0
+    floor: float = 0.2
+
+    def __post_init__(self) -> None:
+        check_number("width", self.width)
+        check_number("floor", self.floor)
+        if not self.candidates:
+            raise InputError("balancing needs at least one candidate")
+        wrong = [c.label for c in self.candidates if c.mode.provable != self.provable or isinstance(c.mode, Auto)]
+        if wrong:
+            kind = "provable" if self.provable else "unproved"
+            raise InputError(f"{type(self).__name__} balances {kind} modes only, and {', '.join(wrong)} is not one")
+
+    @property
+    def uses_sigma(self) -> bool:
+        """Whether any candidate does."""
+        return any(c.mode.uses_sigma for c in self.candidates)
+
+    def check(self, problem: Problem) -> None:
+        """Every candidate must have its constants."""
+        for candidate in self.candidates:
+            candidate.mode.check(candidate.problem(problem))
+
+    def bonus(
+        self, problem: Problem, data: Embedding, *, episode: int, step: int, norms: ValueNorms | None
+    ) -> BonusTerms:
+        """That of the candidate whose turn it is, so never asked for."""
+        raise InputError("a balanced bonus is that of the candidate whose turn it is")
+
+
+@dataclass(frozen=True, kw_only=True)
+class AutoProvable(Auto):
+    """Dynamic regret balancing over provable modes of which one, not known which, has true constants.
+
+    The defaults of ``width`` and ``floor`` are those of the proof: ``floor`` is √(2H·log(2J/δ)), set by `balanced`.
+    """
+
+    name: ClassVar[str] = "balanced"
+    provable: ClassVar[bool] = True
+
+    def caveat(self) -> str | None:
+        """Which candidate is right is not known, so no plan of theirs can be trusted alone."""
+        return "none: balancing bounds regret, not values; which candidate has true constants is not known"

@@ -1,0 +1,152 @@
+"""Regret balancing: the rule by hand, and the agent that follows it."""
+
+import math
+
+import gymnasium
+import pytest
+
+from cmerl import CMERL
+from cmerl.agents import make
+from cmerl.agents.balancing import Balance, Learner, balance
+from cmerl.confidence import (
+    Auto,
+    AutoProvable,
+    Candidate,
+    Greedy,
+    Practical,
+    Tight,
+    mode_from_spec,
+    mode_spec,
+    scales,
+)
+from cmerl.envs import RiverSwim
+from cmerl.errors import InputError, MissingConstantError
+
+
+def rule(*learners, span=10.0, width=1.0, floor=0.0, delta=0.1):
+    return Balance(tuple(learners), span, width, floor, delta)
+
+
+# --- the rule ------------------------------------------------------------------------------------------------
+
+
+def test_putative_regret_is_what_was_expected_to_be_lost_but_never_more_than_everything():
+    now = rule(Learner("a", 4, 0.0, 7.0), floor=0.1)
+    assert now.putative(now.learners[0]) == pytest.approx(7.0 + 0.1 * 10 * 2)
+    assert now.putative(Learner("b", 4, 0.0, 1e9)) == 40.0
+
+
+def test_everyone_plays_once_and_then_who_claims_the_least():
+    now, turns = rule(*(Learner(c) for c in "abc")), []
+    for excess in (9.0, 1.0, 4.0, 1.0, 1.0, 2.0):
+        turns.append(now.turn())
+        learners = list(now.learners)
+        learners[turns[-1]] = learners[turns[-1]].played(5.0, excess)
+        now = rule(*learners)
+    assert turns == [2, 1, 0, 1, 1, 1]  # claims: 9, 1, 4, then b again until it claims more than a's 4
+    assert [learner.episodes for learner in now.learners] == [1, 4, 1]
+
+
+def test_a_learner_that_claims_too_little_and_earns_too_little_is_dropped():
+    liar, honest = Learner("liar", 400, 400 * 1.0, 4.0), Learner("honest", 400, 400 * 8.0, 900.0)
+    now = rule(liar, honest)
+    half = math.sqrt(math.log(2 * math.log(math.e * 400) / 0.1) / 400) * 10.0
+    assert now.interval(liar) == pytest.approx(half)
+    assert 1.0 + 0.01 + half < 8.0 - half
+    assert now.active() == [False, True]
+    assert now.turn() == 1  # although it claims more
+    # One that admits its losses stays, and so does one that may have been unlucky.
+    assert rule(Learner("humble", 400, 400.0, 4000.0), honest).active() == [True, True]
+    assert rule(Learner("unlucky", 4, 4.0, 0.0), honest).active() == [True, True]
+    # It is admitted again once others turn out no better.
+    assert rule(liar, Learner("honest", 4000, 4000 * 1.2, 900.0)).active() == [True, True]
+
+
+def test_the_state_is_what_the_report_says():
+    mode = Auto(candidates=scales((0.1, 1.0)))
+    now = balance(mode, None, 10.0, 0.1)
+    assert now.turn() == 1
+    after = rule(now.learners[0], now.learners[1].played(3.0, 2.0), floor=mode.floor)
+    assert balance(mode, after.report(), 10.0, 0.1) == after
+
+
+# --- the agent -------------------------------------------------------------------------------------------------
+
+
+def test_balancing_one_learner_is_that_learner():
+    env = RiverSwim(5, 8)
+    alone = CMERL(env, seed=3, bonus=Practical(), replan=False).learn(15)
+    balanced = make("balanced", env, seed=3, values=[1.0]).learn(15)
+    assert [r.ret for r in balanced.history] == [r.ret for r in alone.history]
+    assert [r.regret for r in balanced.history] == [r.regret for r in alone.history]
+
+
+def test_auto_balances_scales_and_shows_its_state():
+    agent = CMERL(RiverSwim(5, 8), seed=0, bonus="auto").learn(30)
+    report = agent.diagnostics()["learners"]
+    assert [r["label"] for r in report] == [c.label for c in Auto().candidates]
+    assert sum(r["episodes"] for r in report) == 30
+    assert sum(r["returns"] for r in report) == pytest.approx(sum(r.ret for r in agent.history))
+    assert agent.history[-1].metrics["learners"] == report
+    assert {r.metrics["active"] for r in agent.history} == {r["label"] for r in report}
+    assert agent.diagnostics()["proof"] == "none"
+
+
+def test_a_greedy_learner_is_rescued_by_the_one_that_explores():
+    candidates = (Candidate(label="greedy", mode=Greedy()), Candidate(label="curious", mode=Practical()))
+    regrets = []
+    for bonus in (Greedy(), Auto(candidates=candidates, floor=1.0)):
+        agents = [CMERL(RiverSwim(5, 12), seed=s, bonus=bonus, replan=False).learn(80) for s in range(4)]
+        regrets.append(max(sum(r.regret for r in agent.history[-20:]) for agent in agents))
+    assert regrets[0] > 10 * regrets[1]
+
+
+def test_a_balanced_agent_goes_on_after_saving_and_after_learning_again(tmp_path):
+    env = RiverSwim(4, 6)
+    whole = CMERL(env, seed=1, bonus="auto").learn(14)
+    half = CMERL(env, seed=1, bonus="auto").learn(8)
+    half.save(tmp_path / "agent")
+    loaded = CMERL.load(tmp_path / "agent", env=env).learn(6)
+    assert [r.ret for r in loaded.history] == [r.ret for r in whole.history]
+    again, teacher = CMERL(env, seed=1, bonus="auto"), CMERL(env, seed=1, bonus="auto")
+    for _ in range(8):
+        teacher.learn(1)
+        again.relearn(teacher.history[-1], teacher.lesson())
+    assert [r.ret for r in again.learn(6).history] == [r.ret for r in whole.history]
+
+
+def test_unknown_misspecification_and_unknown_bounds_on_values_are_balanced_too():
+    env = RiverSwim(4, 6)
+    options = {"reward": lambda s, a: env.R[s, a], "reward_range": (0, 1), "seed": 0}
+    agent = make("balanced", env, over="zeta", values=[0.0, 0.5], **options).learn(6)
+    assert isinstance(agent.mode, AutoProvable)
+    assert [c.mode for c in agent.mode.candidates] == [Tight(), Tight(zeta=0.5)]
+    assert agent.diagnostics()["proof"].startswith("none: balancing bounds regret")
+    agent = make("balanced", env, over="B_V", values=[5.0, 1.0], **options).learn(6)
+    plans = {r.metrics["active"] for r in agent.history}
+    assert plans == {"B_V 1", "B_V 5"}
+    learners = [r.metrics["learners"] for r in agent.history[2:]]
+    assert all(small["excess"] <= large["excess"] for small, large in learners)
+
+
+def test_mistakes_are_told_in_one_sentence():
+    env = RiverSwim(4, 6)
+    with pytest.raises(InputError, match="over must be"):
+        make("balanced", env, over="lambda")
+    with pytest.raises(InputError, match="needs values"):
+        make("balanced", env, over="B_V")
+    with pytest.raises(InputError, match="at least one candidate"):
+        make("balanced", env, values=[])
+    with pytest.raises(InputError, match="unproved modes only"):
+        Auto(candidates=(Candidate(label="tight", mode=Tight()),))
+    with pytest.raises(InputError, match="never replans"):
+        CMERL(env, bonus="auto", replan=True)
+    with pytest.raises(MissingConstantError, match="B_P"):
+        make("balanced", gymnasium.make("cmerl/PBall2D-v0"), over="zeta", values=[0.1])
+    with pytest.raises(InputError, match="no option 'bonus'"):
+        make("balanced", env, bonus="tight")
+
+
+def test_modes_that_balance_can_be_written_down():
+    for mode in (Auto(), AutoProvable(candidates=(Candidate(label="x", mode=Tight(zeta=0.3), B_V=2.0),), floor=3.0)):
+        assert mode_from_spec(mode_spec(mode)) == mode
