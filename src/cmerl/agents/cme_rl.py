@@ -451,7 +451,10 @@ class CMERL(Agent):
             now = self._balance()
             turn, ret = now.turn(), sum(reward for _, _, _, reward, _ in self._pending)
             learners = list(now.learners)
-            learners[turn] = learners[turn].played(ret, self._excess(plan))
+            excess = self._excess(plan)
+            if not self.mode.provable:  # no episode loses more than everything; a martingale must not be cut so
+                excess = min(excess, now.span)
+            learners[turn] = learners[turn].played(ret, excess)
             after = replace(now, learners=tuple(learners))
             return {"active": learners[turn].label, "learners": after.report()}
         if not self.mode.provable:
