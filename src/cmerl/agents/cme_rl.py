@@ -442,6 +442,7 @@ class CMERL(Agent):
         begun = len(self.history) + self.broken_off + 1
         if self.mode.provable and any(self.options.constants.values()) and begun.bit_count() == 1:
             self._check_constants()  # after 1, 2, 4, 8 … episodes
+            self._plans.clear()  # what was planned for the check belongs to no episode
 
     def _gather_evidence(self) -> dict[str, Any]:
         """What the episode that has just been played, but not yet learned from, proves or tells of the candidates."""
