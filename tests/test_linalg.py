@@ -6,16 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cmerl.errors import InputError, KernelError
-from cmerl.linalg import (
-    BLOCK,
-    Cholesky,
-    GrowingMatrix,
-    GrowingVector,
-    largest_eigenvalue,
-    pivots,
-    random_rotation,
-    triangular_inverse,
-)
+from cmerl.growing import GrowingMatrix, GrowingVector
+from cmerl.linalg import BLOCK, Cholesky, largest_eigenvalue, pivots, random_rotation, triangular_inverse
 
 N = 600
 POINTS = np.random.default_rng(0).uniform(size=(N, 2))

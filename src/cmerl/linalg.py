@@ -1,4 +1,4 @@
-"""Append-only Cholesky factors and growing buffers: the only module that factorises a matrix.
+"""Append-only Cholesky factors: the only module that factorises a matrix.
 
 An agent's data only ever grows, so nothing here is recomputed: new rows are appended to a factor in
 O(k n²), and triangular solves run blockwise on views of a preallocated buffer (a LAPACK solve would copy
@@ -7,7 +7,7 @@ the view first).
 
 from __future__ import annotations
 
-from typing import Generic, NamedTuple, TypeVar
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,67 +15,13 @@ from scipy.linalg import eigh
 from scipy.linalg.lapack import dpotrf, dtrtri, dtrtrs
 
 from cmerl.errors import InputError, KernelError
+from cmerl.growing import Arrays, GrowingMatrix, nested, part
 
 FloatArray = NDArray[np.float64]
-T = TypeVar("T", np.float64, np.intp)
 
 BLOCK = 256  # diagonal blocks are kept inverted: substitution becomes matrix products of this size
 JITTER_LADDER = (0.0, 1e-14, 1e-12, 1e-10, 1e-8)  # relative to the largest diagonal entry
 NEGATIVE_VARIANCE = 1e-7  # relative; below this a negative conditional variance is round-off
-
-
-class GrowingMatrix:
-    """A matrix that grows at its lower and right edges with amortised copying.
-
-    ``view`` is the current content; it shares memory with the buffer until the next growth.
-    """
-
-    def __init__(self, rows: int = 0, cols: int = 0) -> None:
-        self.shape = (rows, cols)
-        self._buffer = np.zeros((max(rows, 16), max(cols, 16)))
-
-    @property
-    def view(self) -> FloatArray:
-        """The content (rows, cols)."""
-        return self._buffer[: self.shape[0], : self.shape[1]]
-
-    def resize(self, rows: int, cols: int) -> FloatArray:
-        """Grow to (rows, cols); what was there stays, what is new is zero until written. Returns the view."""
-        have = self._buffer.shape
-        if rows > have[0] or cols > have[1]:
-            # A quarter to spare, in both directions at once: copying stays rare, and rows stay close in memory, which
-            # matters because products with the view are bound by memory.
-            larger = np.zeros((max(have[0], rows + rows // 4), max(have[1], cols + cols // 4)))
-            larger[: self.shape[0], : self.shape[1]] = self.view
-            self._buffer = larger
-        self.shape = (rows, cols)
-        return self.view
-
-
-class GrowingVector(Generic[T]):
-    """A one-dimensional array that grows at its end with amortised copying."""
-
-    def __init__(self, dtype: type[T]) -> None:
-        self._buffer: NDArray[T] = np.zeros(16, dtype=dtype)
-        self._size = 0
-
-    def __len__(self) -> int:
-        return self._size
-
-    @property
-    def view(self) -> NDArray[T]:
-        """The content (n,)."""
-        return self._buffer[: self._size]
-
-    def extend(self, values: NDArray[T]) -> None:
-        """Append ``values`` (k,)."""
-        size = self._size + len(values)
-        if size > len(self._buffer):
-            larger = np.zeros(max(size, 2 * len(self._buffer)), dtype=self._buffer.dtype)
-            larger[: self._size] = self.view
-            self._buffer = larger
-        self._buffer[self._size : size] = values
-        self._size = size
 
 
 def _potrf(A: FloatArray, first_row: int, scale: float) -> tuple[FloatArray, float]:
@@ -137,6 +83,28 @@ class Cholesky:
         factor = cls()
         factor._L.resize(len(L), len(L))[...] = L
         factor._extend_blocks(0)
+        return factor
+
+    def arrays(self) -> Arrays:
+        """The factor and the inverses of its diagonal blocks."""
+        inverses = [block.inverse.ravel() for block in self._blocks]
+        own = {"inverses": np.concatenate([np.empty(0), *inverses]), "jitter": np.array(self.jitter)}
+        return {**own, **nested({"L": self._L.arrays()})}
+
+    @classmethod
+    def from_arrays(cls, arrays: Arrays) -> Cholesky:
+        """The factor that was saved, to the last bit of what it will solve."""
+        factor = cls()
+        factor._L = GrowingMatrix.from_arrays(part(arrays, "L"))
+        factor.jitter = float(arrays["jitter"].item())
+        used = 0
+        for start in range(0, factor.n, BLOCK):
+            stop = min(start + BLOCK, factor.n)
+            size = stop - start
+            inverse = arrays["inverses"][used : used + size * size].reshape(size, size)
+            left = factor.L[start:stop, :start]
+            factor._blocks.append(_Block(left.copy() if size == BLOCK else left, inverse))
+            used += size * size
         return factor
 
     @property

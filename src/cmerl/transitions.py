@@ -93,6 +93,13 @@ class Transitions:
         return Transitions(self.Z[rows], self.next_states[rows], self.rewards[rows], self.terminated[rows])
 
 
+def saveable(points: Points) -> FloatArray:
+    """Points as an array, or one sentence on why they cannot be saved."""
+    if not isinstance(points, np.ndarray):
+        raise InputError("points that are objects cannot be saved: only numeric ones can")
+    return points
+
+
 def join_points(parts: Sequence[Points]) -> Points:
     """Points one after the other; parts without any are left out."""
     parts = [part for part in parts if len(part)]

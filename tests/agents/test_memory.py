@@ -103,17 +103,24 @@ def test_finite_worlds_and_provable_modes_stay_exact(monkeypatch: pytest.MonkeyP
     assert CMERL(**smooth).learn(3).diagnostics()["backend"] == "compressed"
 
 
-def test_the_log_is_dropped_where_memory_must_stay_flat(monkeypatch: pytest.MonkeyPatch, tmp_path: object) -> None:
+def test_agents_whose_log_was_dropped_are_saved_and_go_on_bit_for_bit(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: object
+) -> None:
     monkeypatch.setattr(memory, "KEEP", 50)
-    agent = CMERL(gymnasium.make("cmerl/PBall2D-v0"), horizon=10, backend="compressed").learn(4)
-    agent.save(f"{tmp_path}/agent")
-    agent.learn(2)
+    env = gymnasium.make("cmerl/PBall2D-v0")
+    agent = CMERL(env, horizon=10, backend="compressed").learn(7)
     assert agent._memory.batches is None
-    assert agent.embedding.n == 60
-    agent.learn(1)  # goes on
-    with pytest.raises(InputError, match="raw data"):
-        agent.save(f"{tmp_path}/agent")
-    assert CMERL.load(f"{tmp_path}/agent").embedding.n == 40  # the older file is whole
+    assert agent.embedding.n == 70
+    agent.save(f"{tmp_path}/agent")
+    loaded = CMERL.load(f"{tmp_path}/agent", env=env)
+    assert (loaded.kernel, loaded.embedding.n) == (agent.kernel, 70)
+    assert loaded.diagnostics() == agent.diagnostics()
+    returns = [[record.ret for record in a.learn(5).history] for a in (agent, loaded)]
+    assert returns[0] == returns[1]
+    S = np.random.default_rng(0).random((20, 2))
+    np.testing.assert_array_equal(agent._plan().q(S, 0), loaded._plan().q(S, 0))
+    loaded.save(f"{tmp_path}/again")
+    assert CMERL.load(f"{tmp_path}/again", env=env).embedding.n == 120
 
 
 @pytest.mark.parametrize("backend", ["auto", "compressed", "nystrom"])

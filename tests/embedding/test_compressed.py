@@ -392,3 +392,80 @@ def test_residual_sums_are_those_of_dense_projections() -> None:
     assert sketch.projection_loss[1] == pytest.approx(
         left_over(value_kernel, sketch.support, data.next_states), rel=1e-6
     )
+
+
+@pytest.mark.parametrize("kind", ["compressed", "complete", "nystrom", "fourier"])
+@pytest.mark.parametrize("keep", [60, 1000])
+def test_a_saved_embedding_goes_on_bit_for_bit(kind: str, keep: int) -> None:
+    def make():
+        kernel = KERNELS["split"]
+        if kind == "nystrom":
+            return nystrom(kernel, LAM, ACTIONS, count=30, keep=keep)
+        if kind == "fourier":
+            return fourier(kernel, LAM, ACTIONS, count=30)
+        tolerance = 0.0 if kind == "complete" else 0.01
+        return compressed(kernel, RBF(0.3), LAM, ACTIONS, tolerance=tolerance, value_tolerance=tolerance, keep=keep)
+
+    data, Zq = world(200, 11), queries()
+    whole, loaded = feed(make(), data[:98]), make()
+    loaded.restore({name: np.ascontiguousarray(array) for name, array in whole.arrays().items()})
+    for embedding in (whole, loaded):
+        feed(embedding, data[98:])
+    for E in (whole, loaded):
+        assert E.diagnostics() == whole.diagnostics()
+        np.testing.assert_array_equal(E.support, whole.support)
+        np.testing.assert_array_equal(E.std(Zq), whole.std(Zq))
+        np.testing.assert_array_equal(E.grid().std(), whole.grid().std())
+        means = [e.expectation(e.backup(value(e.support)), Zq) for e in (E, whole)]
+        np.testing.assert_array_equal(*means)
+    with pytest.raises(InputError, match="without data"):
+        loaded.restore(whole.arrays())
+
+
+def test_embeddings_of_objects_cannot_be_saved() -> None:
+    embedding = compressed(Delta(), Delta(), LAM)
+    embedding.update(Transitions.of(["a", "b"], ["b", "c"]))
+    with pytest.raises(InputError, match="objects cannot be saved"):
+        embedding.arrays()
+
+
+@pytest.mark.parametrize("kernel", KERNELS.values(), ids=KERNELS)
+def test_the_error_on_a_sample_of_everything_is_the_difference_from_exact(kernel: Kernel) -> None:
+    """Up to twice the sample size all transitions are in it, so the two embeddings themselves can be compared."""
+    n, bump = 200, RBF(0.3)
+    data = world(n, 12, terminate=0.0)
+    signs = np.where(np.arange(n) % 2 == 0, 1.0, -1.0)
+    data = Transitions.of(data.Z, data.next_states, signs)
+    exact, sketch = (
+        feed(E, data, n)
+        for E in (
+            ExactEmbedding(kernel, LAM, ACTIONS),
+            compressed(kernel, bump, LAM, ACTIONS, tolerance=0.01, value_tolerance=0.02, centre=False),
+        )
+    )
+    centres = data.next_states[np.linspace(0, n - 1, 8).astype(int)]
+    gaps = [
+        np.abs(np.subtract(*(E.expectation(E.backup(np.zeros(len(E.support))), data.Z) for E in (exact, sketch))))
+    ]
+    for c in centres:
+        pair = [E.expectation(E.backup(bump(E.support, c[None])[:, 0], reward=0.0), data.Z) for E in (exact, sketch)]
+        gaps.append(np.abs(pair[0] - pair[1]))
+    reported = sketch.diagnostics()
+    assert reported["error of means on a sample"] == pytest.approx(np.max(gaps), rel=1e-6)
+    assert reported["error of means on a sample"] > 1e-3
+    sigma = np.abs(exact.std(data.Z) - sketch.std(data.Z)).max()
+    assert reported["error of sigma on a sample"] == pytest.approx(sigma, rel=1e-6)
+
+
+def test_the_error_on_a_sample_vanishes_without_tolerance_and_survives_the_raw_data() -> None:
+    data = world(1500, 13)
+    complete = feed(
+        compressed(KERNELS["split"], RBF(0.3), LAM, ACTIONS, tolerance=0.0, value_tolerance=0.0), data, 100
+    )
+    assert complete.sample_error().mean < 1e-8
+    assert complete.sample_error().std < 1e-8
+    sketch = feed(compressed(KERNELS["split"], RBF(0.3), LAM, ACTIONS, keep=300), data, 100)
+    assert sketch.diagnostics()["raw transitions kept"] == 0
+    assert 1e-6 < sketch.sample_error().mean < 0.2
+    assert 256 <= len(sketch._sample.kept) <= 512
+    np.testing.assert_array_equal(sketch._sample.kept.Z, data.Z[:: sketch._sample.stride])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,9 +20,11 @@ from cmerl.agents.automatic import (
     state_kernel,
 )
 from cmerl.agents.spaces import StateSpace
-from cmerl.embedding import Embedding, ExactEmbedding, compressed, fourier, nystrom
+from cmerl.embedding import CompressedEmbedding, Embedding, ExactEmbedding, compressed, fourier, nystrom
 from cmerl.errors import InputError
+from cmerl.growing import nested, part
 from cmerl.kernels import RBF, Kernel
+from cmerl.kernels.spec import from_spec, to_spec
 from cmerl.transitions import Transitions, concatenate
 
 FloatArray = NDArray[np.float64]
@@ -126,9 +129,9 @@ class Memory:
             self.batches = None
 
     def tensors(self, state_dims: int) -> dict[str, NDArray[Any]]:
-        """The log as arrays, for saving; states have ``state_dims`` columns."""
+        """The log as arrays, or the embeddings once it was dropped; states have ``state_dims`` columns."""
         if self.batches is None:
-            raise InputError(f"an agent that has dropped its raw data, after {KEEP} transitions, cannot be saved")
+            return self._embedding_tensors()
         batches = [batch for _, batch in self.batches]
         action_dims = self.recipe.actions.shape[1]
         return {
@@ -142,11 +145,33 @@ class Memory:
 
     def replay(self, tensors: dict[str, NDArray[Any]]) -> None:
         """Learn a saved log update by update, which gives the same factors bit for bit."""
+        if "memory.about" in tensors:
+            self._restore_embeddings(tensors)
+            return
         stops = np.cumsum(tensors["batch_sizes"])
         for start, stop in zip(stops - tensors["batch_sizes"], stops, strict=True):
             names = ("Z", "next_states", "rewards", "terminated")
             batch = Transitions.of(*(tensors[name][start:stop] for name in names))
             self.update(tensors["steps"][start:stop].astype(np.intp), batch)
+
+    def _embedding_tensors(self) -> dict[str, NDArray[Any]]:
+        """Compressed embeddings as they are, and the kernels that they ended with."""
+        kernels = {"kernel": to_spec(self.kernel), "value_kernel": to_spec(self.value_kernel)}
+        about = json.dumps({"n": self.n, "backend": self._backend, **kernels})
+        parts = {}
+        for i, E in enumerate(self.embeddings):
+            assert isinstance(E, CompressedEmbedding)  # only they live without a log
+            parts[f"embedding.{i}"] = E.arrays()
+        return {"memory.about": np.frombuffer(about.encode(), dtype=np.uint8), **nested(parts)}
+
+    def _restore_embeddings(self, tensors: dict[str, NDArray[Any]]) -> None:
+        about = json.loads(tensors["memory.about"].tobytes())
+        self.n, self._backend, self.batches = about["n"], about["backend"], None
+        self.kernel, self.value_kernel = from_spec(about["kernel"]), from_spec(about["value_kernel"])
+        self._make()
+        for i, E in enumerate(self.embeddings):
+            assert isinstance(E, CompressedEmbedding)
+            E.restore(part(tensors, f"embedding.{i}"))
 
     def _learn(self, steps: IntArray, batch: Transitions) -> None:
         if self._count == 1:

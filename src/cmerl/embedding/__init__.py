@@ -1,9 +1,10 @@
 """Conditional mean embeddings: one protocol, several ways to hold the data."""
 
 from cmerl.embedding.base import Coef, Embedding, Grid, View
-from cmerl.embedding.compressed import CompressedEmbedding, compressed, fourier, nystrom
+from cmerl.embedding.compressed import CompressedEmbedding
 from cmerl.embedding.exact import ExactEmbedding
 from cmerl.embedding.facade import ConditionalMeanEmbedding
+from cmerl.embedding.sketches import compressed, fourier, nystrom
 
 __all__ = [
     "Coef",

@@ -16,16 +16,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cmerl.embedding.dictionary import Dictionary
-from cmerl.embedding.features import Features, FourierFeatures, Tracker
+from cmerl.embedding.accuracy import SampleError, StridedSample, sample_error, transition_arrays, transitions_of
+from cmerl.embedding.features import Features, Tracker
 from cmerl.embedding.grids import Layout
-from cmerl.embedding.landmarks import InterpolatedLandmarks, Landmarks, StateTable
+from cmerl.embedding.landmarks import Landmarks
 from cmerl.embedding.moments import CompressedGrid, CompressedView, Moments
 from cmerl.embedding.regression import check_ridge
 from cmerl.embedding.routing import Router
 from cmerl.errors import InputError
+from cmerl.growing import Arrays, nested, part
 from cmerl.kernels import Kernel
-from cmerl.transitions import Points, Transitions, concatenate, take
+from cmerl.transitions import Points, Transitions, concatenate, saveable, take
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.intp]
@@ -79,6 +80,7 @@ class CompressedEmbedding:
         self.choices = 0  # how often coordinates were chosen anew
         self.n = 0
         self.next_residual_sum = 0.0  # R_ψ
+        self._sample = StridedSample()
 
     def _ensure_moments(self) -> None:
         while len(self._moments) < self._router.count:
@@ -127,6 +129,7 @@ class CompressedEmbedding:
             self._add(batch, choose=False)
         if self.n >= self.keep:
             self._raw = None
+        self._sample.add(batch)
         self._refresh()
 
     def _choose_anew(self, raw: list[Transitions]) -> None:
@@ -159,6 +162,43 @@ class CompressedEmbedding:
         queries = self.support if self.layout.split else self.layout.state_actions(self.support)
         for tracker in self._trackers:
             tracker.refresh(queries)
+
+    def arrays(self) -> Arrays:
+        """All that is kept, for saving; one made the same way goes on from it bit for bit."""
+        counts = np.array([self.n, self.choices, self._rebuilt_at, len(self._moments)])
+        own = {"counts": counts, "next_residual_sum": np.array(self.next_residual_sum)}
+        parts = {"landmarks": self._landmarks.arrays(), "sample": self._sample.arrays()}
+        parts |= {f"moments.{g}": moments.arrays() for g, moments in enumerate(self._moments)}
+        parts |= {f"tracker.{g}": tracker.arrays() for g, tracker in enumerate(self._trackers or [])}
+        if self._raw:
+            parts["raw"] = transition_arrays(concatenate(self._raw))
+        if self.layout.split:
+            own["actions"] = saveable(self._router.actions.points)
+        return {**own, **nested(parts)}
+
+    def restore(self, arrays: Arrays) -> None:
+        """Go on from what was saved; this embedding must have been made the same way, and be empty."""
+        if self.n:
+            raise InputError("only an embedding without data can go on from a saved one")
+        self.n, self.choices, self._rebuilt_at, count = arrays["counts"].tolist()
+        self.next_residual_sum = float(arrays["next_residual_sum"].item())
+        if self.layout.split:
+            self._router.actions.add(arrays["actions"])
+        self._ensure_moments()
+        if len(self._moments) != count:
+            raise InputError(f"the saved embedding has {count} regressions, this one {len(self._moments)}")
+        self._landmarks.restore(part(arrays, "landmarks"))
+        self._sample.restore(part(arrays, "sample"))
+        for g, moments in enumerate(self._moments):
+            moments.restore(part(arrays, f"moments.{g}"))
+        if "raw.Z" in arrays:
+            self._raw = [transitions_of(part(arrays, "raw"))]
+        elif self.n >= self.keep:
+            self._raw = None
+        if any(name.startswith("tracker.") for name in arrays):
+            self._trackers = [m.features.tracker() for m in self._moments]
+            for g, tracker in enumerate(self._trackers):
+                tracker.restore(part(arrays, f"tracker.{g}"))
 
     def backup(
         self, v: FloatArray, *, reward: float = 1.0, offset: float = 0.0, terminal: float = 0.0
@@ -224,9 +264,17 @@ class CompressedEmbedding:
         """Queries by the regression that answers them; those without data are left out."""
         return [part for part in self._router.parts(Zq) if self._moments[part[0]].n]
 
+    def sample_error(self) -> SampleError:
+        """Differences from the exact embedding, when both learn the same sample of the transitions seen."""
+        if self._sample.kept is None:
+            return SampleError(0.0, 0.0)
+        features = [m.features for m in self._moments]
+        return sample_error(self._sample.kept, self.kernel, self.lam, self._router, features, self._landmarks)
+
     def diagnostics(self) -> dict[str, Any]:
-        """Sizes, residuals, information gain and numerical health."""
+        """Sizes, residuals, information gain, numerical health, and errors against exact on a sample."""
         R_phi, R_psi = self.projection_loss
+        error = self.sample_error()
         return {
             "backend": self.name,
             "transitions": self.n,
@@ -240,126 +288,6 @@ class CompressedEmbedding:
             "residual of next states": R_psi,
             "information gain": self.information_gain,
             "jitter": self.jitter,
+            "error of means on a sample": error.mean,
+            "error of sigma on a sample": error.std,
         }
-
-
-def compressed(
-    kernel: Kernel,
-    value_kernel: Kernel,
-    lam: float,
-    actions: Points | None = None,
-    *,
-    tolerance: float = 1e-3,
-    value_tolerance: float = 3e-3,
-    cap: int = 1000,
-    keep: int = 20_000,
-    rebuild: bool = True,
-    centre: bool = True,
-) -> CompressedEmbedding:
-    """Two dictionaries: the cost of an episode does not depend on the amount of data.
-
-    Args:
-        kernel: k_φ on state-actions.
-        value_kernel: k_ψ on states, in whose space value functions are interpolated.
-        lam: the ridge λ.
-        actions: the finite action set (A, d_a).
-        tolerance: largest squared residual, relative to k_φ(z, z), that the dictionary of state-actions leaves.
-        value_tolerance: the same for k_ψ and the landmarks; 0 makes every next state a landmark.
-        cap: most points in a dictionary; when it is reached nothing is appended, and the residuals that then
-            remain are part of σ and of the provable bonuses, so that uncertainty stays honest.
-        keep: transitions kept to choose dictionaries from; then the raw data are dropped.
-        rebuild: choose both dictionaries anew whenever the data have doubled.
-        centre: interpolate V around its mean: more accurate, but without a proof.
-    """
-    for name, value in (("tolerance", tolerance), ("value_tolerance", value_tolerance)):
-        if not 0.0 <= value < 1.0:
-            raise InputError(f"{name} must lie from 0 to below 1, not {value!r}")
-    if cap < 1:
-        raise InputError(f"cap must be at least 1, not {cap!r}")
-    landmarks: Landmarks = StateTable()
-    if value_tolerance:
-        landmarks = InterpolatedLandmarks(value_kernel, value_tolerance, cap)
-    return CompressedEmbedding(
-        "compressed",
-        kernel,
-        lambda part: Dictionary(part, tolerance, cap),
-        landmarks,
-        lam,
-        actions,
-        keep=keep,
-        rebuild=rebuild and (tolerance > 0 or value_tolerance > 0),
-        centre=centre,
-    )
-
-
-def nystrom(
-    kernel: Kernel,
-    lam: float,
-    actions: Points | None = None,
-    *,
-    count: int = 300,
-    tolerance: float = 1e-6,
-    selection: str = "greedy",
-    keep: int = 20_000,
-    rebuild: bool = True,
-    seed: int = 0,
-) -> CompressedEmbedding:
-    """Nyström coordinates of state-actions, all next states kept: the classical sketch.
-
-    Args:
-        kernel: k_φ on state-actions.
-        lam: the ridge λ.
-        actions: the finite action set (A, d_a).
-        count: most landmarks of state-actions, for each independent regression.
-        tolerance: no landmark is added for a squared residual below this.
-        selection: "greedy" (largest residual) or "leverage" (drawn with ridge leverage scores) at rebuilds.
-        keep: transitions kept to choose landmarks from.
-        rebuild: choose landmarks anew whenever the data have doubled; False grows them in order of arrival.
-        seed: for "leverage".
-    """
-    if selection not in ("greedy", "leverage"):
-        raise InputError(f"selection must be 'greedy' or 'leverage', not {selection!r}")
-    rng = np.random.default_rng(seed) if selection == "leverage" else None
-    return CompressedEmbedding(
-        "nystrom",
-        kernel,
-        lambda part: Dictionary(part, tolerance, count, leverage=None if rng is None else (lam, rng)),
-        StateTable(),
-        lam,
-        actions,
-        keep=keep,
-        rebuild=rebuild,
-    )
-
-
-def fourier(
-    kernel: Kernel,
-    lam: float,
-    actions: Points | None = None,
-    *,
-    count: int = 300,
-    orthogonal: bool = True,
-    seed: int = 0,
-) -> CompressedEmbedding:
-    """Random Fourier features: heuristic, because they leave no residual and their variance starves.
-
-    Args:
-        kernel: k_φ on state-actions; where it is a product with an indicator of the action, features are drawn for
-            the state kernel, which must be RBF or Matern.
-        lam: the ridge λ.
-        actions: the finite action set (A, d_a).
-        count: number of features, for each independent regression.
-        orthogonal: draw frequencies in orthogonal blocks.
-        seed: of the frequencies.
-    """
-    rng = np.random.default_rng(seed)
-    return CompressedEmbedding(
-        "fourier",
-        kernel,
-        lambda part: FourierFeatures(part, count, rng, orthogonal=orthogonal),
-        StateTable(),
-        lam,
-        actions,
-        keep=0,
-        rebuild=False,
-    )

@@ -14,9 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cmerl.embedding.halfweights import HalfWeights
+from cmerl.growing import Arrays, nested, part
 from cmerl.kernels import Kernel
 from cmerl.linalg import Cholesky
-from cmerl.transitions import Points, PointSet, join_points, take
+from cmerl.transitions import Points, PointSet, join_points, saveable, take
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.intp]
@@ -94,6 +95,18 @@ class Dictionary:
     def full(self) -> bool:
         """Whether the cap is reached."""
         return len(self) >= self.cap
+
+    def arrays(self) -> Arrays:
+        """Points and factor."""
+        own = {"points": saveable(self.points.points), "growth": np.array(self.growth)}
+        return {**own, **nested({"factor": self.factor.arrays()})}
+
+    def restore(self, arrays: Arrays) -> None:
+        """Go on from what was saved."""
+        self._clear()
+        self.points.add(arrays["points"])
+        self.growth = float(arrays["growth"].item())
+        self.factor = Cholesky.from_arrays(part(arrays, "factor"))
 
     def coordinates(self, X: Points) -> tuple[FloatArray, FloatArray]:
         """Triangular coordinates (m, k) and residuals ρ² (k,) of points."""

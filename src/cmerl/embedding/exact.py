@@ -13,8 +13,8 @@ from cmerl.embedding.regression import IntArray, Regressed, RidgeRegression, che
 from cmerl.embedding.routing import Router
 from cmerl.embedding.support import SupportGrid
 from cmerl.errors import InputError
+from cmerl.growing import GrowingVector
 from cmerl.kernels import Kernel
-from cmerl.linalg import GrowingVector
 from cmerl.transitions import Points, PointSet, Transitions, join_points, take
 
 FloatArray = NDArray[np.float64]

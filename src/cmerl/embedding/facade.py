@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cmerl.embedding.base import Embedding
-from cmerl.embedding.compressed import compressed, fourier, nystrom
 from cmerl.embedding.exact import ExactEmbedding
+from cmerl.embedding.sketches import compressed, fourier, nystrom
 from cmerl.errors import InputError
 from cmerl.kernels import Kernel, as_kernel
 from cmerl.transitions import Points, Transitions, as_points

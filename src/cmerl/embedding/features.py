@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cmerl.errors import KernelError
+from cmerl.growing import Arrays
 from cmerl.kernels import RBF, Kernel, Matern
 from cmerl.linalg import random_rotation
 from cmerl.transitions import Points
@@ -35,6 +36,14 @@ class Tracker(Protocol):
 
     def refresh(self, queries: Points) -> None:
         """Extend to the given queries, which continue those given before."""
+        ...
+
+    def arrays(self) -> Arrays:
+        """All that is kept, for saving."""
+        ...
+
+    def restore(self, arrays: Arrays) -> None:
+        """Go on from what was saved."""
         ...
 
 
@@ -70,6 +79,14 @@ class Features(FrozenFeatures, Protocol):
 
     def tracker(self) -> Tracker:
         """A cache of coordinates at growing queries."""
+        ...
+
+    def arrays(self) -> Arrays:
+        """All that is kept, for saving."""
+        ...
+
+    def restore(self, arrays: Arrays) -> None:
+        """Go on from what was saved."""
         ...
 
 
@@ -124,6 +141,14 @@ class FourierFeatures:
         """A cache of features at growing queries."""
         return FourierTracker(self)
 
+    def arrays(self) -> Arrays:
+        """The frequencies, none before the first point."""
+        return {"frequencies": np.empty((0, 0)) if self._frequencies is None else self._frequencies}
+
+    def restore(self, arrays: Arrays) -> None:
+        """Go on with the frequencies that were saved."""
+        self._frequencies = arrays["frequencies"] if len(arrays["frequencies"]) else None
+
     def _draw(self, d: int) -> FloatArray:
         """Frequencies (m/2, d) from the kernel's spectral measure."""
         assert isinstance(self.kernel, RBF | Matern)
@@ -153,6 +178,14 @@ class FourierTracker:
     def W(self) -> FloatArray:
         """Features of the queries (m, q)."""
         return self._columns
+
+    def arrays(self) -> Arrays:
+        """The features."""
+        return {"columns": self._columns, "variance": self.variance}
+
+    def restore(self, arrays: Arrays) -> None:
+        """Go on from what was saved."""
+        self._columns, self.variance = arrays["columns"], arrays["variance"]
 
     def refresh(self, queries: Points) -> None:
         """Extend to the given queries."""

@@ -8,8 +8,9 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from cmerl.growing import Arrays, GrowingMatrix, nested, part
 from cmerl.kernels import Kernel
-from cmerl.linalg import Cholesky, GrowingMatrix
+from cmerl.linalg import Cholesky
 from cmerl.transitions import Points, PointSet, take
 
 FloatArray = NDArray[np.float64]
@@ -52,6 +53,18 @@ class HalfWeights:
         self._W = GrowingMatrix()
         self._solved = 0  # leading rows that are L⁻¹k; the others still are k
         self.variance = np.empty(0)
+
+    def arrays(self) -> Arrays:
+        """All that is kept."""
+        own = {"solved": np.array(self._solved), "variance": self.variance}
+        return {**own, **nested({"W": self._W.arrays()})}
+
+    def restore(self, arrays: Arrays) -> None:
+        """Go on from what was saved, with rows as they were then."""
+        self._generation = self.rows.generation
+        self._W = GrowingMatrix.from_arrays(part(arrays, "W"))
+        self._solved = int(arrays["solved"].item())
+        self.variance = arrays["variance"].copy()
 
     @property
     def W(self) -> FloatArray:

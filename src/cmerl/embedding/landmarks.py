@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cmerl.embedding.dictionary import Dictionary
+from cmerl.growing import Arrays, GrowingMatrix
 from cmerl.kernels import Kernel
-from cmerl.linalg import GrowingMatrix
-from cmerl.transitions import Points, PointSet
+from cmerl.transitions import Points, PointSet, saveable
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.intp]
@@ -37,8 +38,24 @@ class Landmarks(Protocol):
         """Codes of states and the sum of their squared residuals; with ``choose`` the landmarks are chosen anew."""
         ...
 
+    def codes(self, Y: Points) -> Any:
+        """Codes of states that were encoded before, or close to those; nothing changes."""
+        ...
+
+    def bumps(self, centres: Points) -> Callable[[Points], FloatArray]:
+        """Functions of states (c, k), of height 1, to try interpolation with; none where nothing is interpolated."""
+        ...
+
     def accumulate(self, cross: GrowingMatrix, codes: Any, columns: IntArray, phi: FloatArray) -> None:
         """Add Σ code·φ̃ᵀ over the given columns of the codes, with phi (m, k), to cross (m_next, m)."""
+        ...
+
+    def arrays(self) -> Arrays:
+        """All that is kept, for saving."""
+        ...
+
+    def restore(self, arrays: Arrays) -> None:
+        """Go on from what was saved."""
         ...
 
     def interpolate(self, v: FloatArray) -> FloatArray:
@@ -65,9 +82,26 @@ class StateTable:
         """Ids of the states (k,)."""
         return self.points.add(Y), 0.0
 
+    def codes(self, Y: Points) -> IntArray:
+        """Ids of states that are known (k,)."""
+        return self.points.find(Y)
+
+    def bumps(self, centres: Points) -> Callable[[Points], FloatArray]:
+        """None: values are known everywhere."""
+        return lambda states: np.zeros((0, len(states)))
+
     def accumulate(self, cross: GrowingMatrix, codes: IntArray, columns: IntArray, phi: FloatArray) -> None:
         """Add each φ̃ to the row of its next state."""
         np.add.at(cross.resize(len(self), len(phi)), codes[columns], phi.T)
+
+    def arrays(self) -> Arrays:
+        """The states."""
+        return {"points": saveable(self.points.points)}
+
+    def restore(self, arrays: Arrays) -> None:
+        """Go on from what was saved."""
+        self.points = PointSet()
+        self.points.add(arrays["points"])
 
     def interpolate(self, v: FloatArray) -> FloatArray:
         """Values are known everywhere."""
@@ -102,10 +136,28 @@ class InterpolatedLandmarks:
         codes, residual = self._dictionary.choose(Y) if choose else self._dictionary.absorb(Y)
         return codes, float(np.sum(residual))
 
+    def codes(self, Y: Points) -> FloatArray:
+        """Triangular coordinates ψ̃ (m_next, k)."""
+        return self._dictionary.coordinates(Y)[0]
+
+    def bumps(self, centres: Points) -> Callable[[Points], FloatArray]:
+        """k_ψ around the centres, of height 1."""
+        kernel = self._dictionary.kernel
+        height = kernel.diag(centres)[:, None]
+        return lambda states: kernel(centres, states) / height
+
     def accumulate(self, cross: GrowingMatrix, codes: FloatArray, columns: IntArray, phi: FloatArray) -> None:
         """Add ψ̃φ̃ᵀ."""
         view = cross.resize(len(self), len(phi))
         view += codes[:, columns] @ phi.T
+
+    def arrays(self) -> Arrays:
+        """The dictionary."""
+        return self._dictionary.arrays()
+
+    def restore(self, arrays: Arrays) -> None:
+        """Go on from what was saved."""
+        self._dictionary.restore(arrays)
 
     def interpolate(self, v: FloatArray) -> FloatArray:
         """L⁻¹v."""

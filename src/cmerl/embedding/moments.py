@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from cmerl.embedding.features import Features, FrozenFeatures
 from cmerl.embedding.grids import Layout, by_action
 from cmerl.embedding.landmarks import Landmarks
-from cmerl.linalg import Cholesky, GrowingMatrix, pivots
+from cmerl.growing import Arrays, GrowingMatrix, nested, part
+from cmerl.linalg import Cholesky, pivots
 from cmerl.transitions import Points
 
 FloatArray = NDArray[np.float64]
@@ -36,6 +37,22 @@ class Moments:
         self._gram = GrowingMatrix()  # M̃ − λI (m, m)
         self._cross = GrowingMatrix()  # C̃ over transitions that went on (m_next, m)
         self._linear = GrowingMatrix(3, 0)  # Σ φ̃·(reward, 1, terminated) (3, m)
+
+    def arrays(self) -> Arrays:
+        """The features and all that is remembered."""
+        matrices = {"gram": self._gram, "cross": self._cross, "linear": self._linear}
+        parts = {"features": self.features.arrays(), **{name: m.arrays() for name, m in matrices.items()}}
+        return {"sums": np.array([self.n, self.residual_sum, self.sum_r]), **nested(parts)}
+
+    def restore(self, arrays: Arrays) -> None:
+        """Go on from what was saved."""
+        self.features.restore(part(arrays, "features"))
+        n, self.residual_sum, self.sum_r = arrays["sums"].tolist()
+        self.n = int(n)
+        self._gram, self._cross, self._linear = (
+            GrowingMatrix.from_arrays(part(arrays, name)) for name in ("gram", "cross", "linear")
+        )
+        self.factor = Cholesky.of(self._gram.view, self.lam)
 
     def add(self, X: Points, codes: Any, columns: IntArray, rewards: FloatArray, *, choose: bool) -> None:
         """Add transitions: inputs X (k, d), the column of each next state's code or -1 if terminated, rewards."""

@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cmerl.errors import InputError
+from cmerl.growing import GrowingVector
 from cmerl.kernels import Kernel
-from cmerl.linalg import Cholesky, GrowingVector
+from cmerl.linalg import Cholesky
 from cmerl.transitions import Points, PointSet
 
 FloatArray = NDArray[np.float64]

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from cmerl.embedding.grids import ExactGrid, Layout, by_action
 from cmerl.embedding.regression import Regressed, RidgeRegression
 from cmerl.embedding.weights import DenseWeights, FactoredWeights, Weights, factor_weights
+from cmerl.growing import GrowingMatrix
 from cmerl.kernels import StateAction
-from cmerl.linalg import GrowingMatrix
 from cmerl.transitions import Points
 
 FloatArray = NDArray[np.float64]

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from cmerl.embedding.dictionary import Dictionary
 from cmerl.embedding.halfweights import HalfWeights
 from cmerl.embedding.regression import Regressed, RidgeRegression
-from cmerl.linalg import GrowingMatrix
+from cmerl.growing import GrowingMatrix
 from cmerl.transitions import Points, join_points
 
 FloatArray = NDArray[np.float64]
