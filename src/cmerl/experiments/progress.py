@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from cmerl.experiments.engines.base import EpisodeFinished, Event, UnitFailed, UnitFinished
+from cmerl.experiments.engines.base import EpisodeFinished, Event, UnitFailed, UnitFinished, UnitStarted
 from cmerl.experiments.store import Ledger
 
 Show = Callable[[Event, Ledger], None]
 
 # What the status says of an episode beyond its return, where its agent knows it: (metric, words).
-SHOWN = (("uncertainty", "uncertainty"), ("model_error", "model error"), ("dictionary", "dictionary"))
+SHOWN = (("value", "expects"), ("uncertainty", "uncertainty"), ("model_error", "model error"))
 
 
 @contextmanager
@@ -48,32 +48,38 @@ def status(line: dict[str, Any], best: float) -> str:
 
 
 class _Bars:
+    """A bar for each running unit, below one for the whole if there are several."""
+
     def __init__(self, bars: Any, ledger: Ledger) -> None:
         self._bars = bars
-        episodes = ledger.spec.episodes
-        done = sum(totals.episodes for totals in ledger.totals.values())
-        self._whole = bars.add_task("all", total=episodes * len(ledger.units), completed=done, status="")
-        self._single = len(ledger.units) == 1
         self._units: dict[tuple[str, str, int], Any] = {}
+        done = sum(totals.episodes for totals in ledger.totals.values())
+        total = ledger.spec.episodes * len(ledger.units)
+        several = len(ledger.units) > 1
+        self._whole = bars.add_task("all", total=total, completed=done, visible=several, status="")
 
     def __call__(self, event: Event, ledger: Ledger) -> None:
-        key, title = event.unit.key, event.unit.title
-        if isinstance(event, EpisodeFinished):
-            if key not in self._units:
-                done = ledger.totals[key].episodes - 1
-                self._units[key] = self._bars.add_task(title, total=event.unit.episodes, completed=done, status="")
-            text = status(event.line, ledger.totals[key].best)
-            self._bars.update(self._units[key], advance=1, status=text)
-            self._bars.update(
-                self._whole, advance=1, status=f"{len(ledger.reports)} of {len(ledger.units)} runs done"
-            )
-            return
-        if isinstance(event, UnitFailed):
-            self._bars.console.print(f"{title}: failed: {event.message}", markup=False, highlight=False)
-        elif not self._single:
-            self._bars.console.print(_finished(event, ledger), markup=False, highlight=False)
-        if key in self._units and not self._single:
+        key, totals = event.unit.key, ledger.totals[event.unit.key]
+        match event:
+            case UnitStarted(unit=unit) if key not in self._units:
+                self._units[key] = self._bars.add_task(
+                    unit.title, total=unit.episodes, completed=totals.episodes, status=""
+                )
+            case EpisodeFinished(line=line):
+                self._bars.update(self._whole, advance=1)
+                if key in self._units:
+                    self._bars.update(self._units[key], advance=1, status=status(line, totals.best))
+            case UnitFinished():
+                self._end(key, _finished(event, ledger))
+            case UnitFailed(unit=unit, message=message):
+                self._end(key, f"{unit.title}: failed: {message}")
+        ended = len(ledger.reports) + len(ledger.failures)
+        self._bars.update(self._whole, status=f"{ended} of {len(ledger.units)} runs done")
+
+    def _end(self, key: tuple[str, str, int], words: str) -> None:
+        if key in self._units:
             self._bars.remove_task(self._units.pop(key))
+        self._bars.console.print(words, markup=False, highlight=False)
 
 
 def _line_per_unit(event: Event, ledger: Ledger) -> None:

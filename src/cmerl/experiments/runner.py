@@ -117,18 +117,14 @@ def _where(unit: Unit, message: str) -> str:
 
 def _go(directory: RunDirectory, callbacks: Sequence[Callback], progress: bool, jobs: int | None = None) -> Results:
     directory.manifest()
-    with directory.lock():
-        ledger = Ledger(directory)
+    with directory.lock(), closing(Ledger(directory)) as ledger:
         spec = ledger.spec
         engine = engines.make(spec.engine, jobs=jobs or spec.jobs, address=spec.address, journals=spec.journals)
-        try:
-            with _shown(ledger, progress) as show, closing(engine.run(ledger.tasks)) as events:
-                for event in events:
-                    ledger.note(event)
-                    for callback in (show, *callbacks):
-                        callback(event, ledger)
-        finally:
-            ledger.close()
+        with _shown(ledger, progress) as show, closing(engine.run(ledger.tasks)) as events:
+            for event in events:
+                ledger.note(event)
+                for callback in (show, *callbacks):
+                    callback(event, ledger)
     return Results(directory.path)
 
 

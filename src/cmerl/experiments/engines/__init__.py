@@ -3,9 +3,19 @@
 from __future__ import annotations
 
 from cmerl.errors import InputError
-from cmerl.experiments.engines.base import Engine, EpisodeFinished, Event, Task, UnitFailed, UnitFinished
+from cmerl.experiments.engines.base import Engine, EpisodeFinished, Event, Task, UnitFailed, UnitFinished, UnitStarted
 
-__all__ = ["ENGINES", "Engine", "EpisodeFinished", "Event", "Task", "UnitFailed", "UnitFinished", "make"]
+__all__ = [
+    "ENGINES",
+    "Engine",
+    "EpisodeFinished",
+    "Event",
+    "Task",
+    "UnitFailed",
+    "UnitFinished",
+    "UnitStarted",
+    "make",
+]
 
 ENGINES = ("local", "ray")
 

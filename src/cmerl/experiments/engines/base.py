@@ -26,6 +26,13 @@ class Task:
 
 
 @dataclass(frozen=True)
+class UnitStarted:
+    """A worker has taken up a unit, perhaps not for the first time; an engine need not tell."""
+
+    unit: Unit
+
+
+@dataclass(frozen=True)
 class EpisodeFinished:
     """An episode is in the unit's journal; ``line`` is what episodes.jsonl says of it."""
 
@@ -49,7 +56,7 @@ class UnitFailed:
     message: str
 
 
-Event = EpisodeFinished | UnitFinished | UnitFailed
+Event = UnitStarted | EpisodeFinished | UnitFinished | UnitFailed
 
 
 class Engine(Protocol):

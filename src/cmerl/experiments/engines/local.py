@@ -18,7 +18,7 @@ from typing import Any
 import joblib
 from joblib.externals.loky import ProcessPoolExecutor
 
-from cmerl.experiments.engines.base import EpisodeFinished, Event, Task, UnitFailed, UnitFinished
+from cmerl.experiments.engines.base import EpisodeFinished, Event, Task, UnitFailed, UnitFinished, UnitStarted
 from cmerl.experiments.journal import FileJournal, Tail
 from cmerl.experiments.packing import unpack
 from cmerl.experiments.units import Unit, play, sentence
@@ -48,6 +48,7 @@ class LocalEngine:
                     if waiting and slot not in busy:
                         attempt = waiting.pop(0)
                         running[slot.start(attempt.task)] = slot, attempt
+                        yield UnitStarted(attempt.task.unit)
                 done, _ = wait(running, timeout=LOOK_SECONDS, return_when=FIRST_COMPLETED)
                 for _, attempt in list(running.values()):
                     yield from attempt.news()

@@ -1,0 +1,70 @@
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+from rich.progress import Progress, TextColumn
+
+from cmerl.experiments.engines import EpisodeFinished, UnitFailed, UnitFinished, UnitStarted
+from cmerl.experiments.progress import _Bars, _line_per_unit, status
+from cmerl.experiments.spec import parse
+from cmerl.experiments.store import Ledger, RunDirectory
+
+LINE: dict[str, Any] = {
+    "return": -123.456,
+    "regret": 0.51234,
+    "seconds": 0.256,
+    "metrics": {"value": -99.123, "uncertainty": 0.123456, "model_error": None, "in_set": True},
+}
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> Iterator[Ledger]:
+    spec = parse({"environment": "cmerl/RiverSwim-v0", "agent": "random", "seeds": 2, "episodes": 3})
+    with closing(Ledger(RunDirectory.create(tmp_path / "run", spec, ""))) as found:
+        yield found
+
+
+def test_a_status_says_what_is_known_and_nothing_else() -> None:
+    assert status(LINE, -110.0) == "return -123.5  best -110  expects -99.1  uncertainty 0.123  regret 0.512  0.26 s"
+    assert status({**LINE, "regret": None, "metrics": {}}, 1.0) == "return -123.5  best 1  0.26 s"
+
+
+def test_bars_come_with_units_and_go_with_them(ledger: Ledger) -> None:
+    first, second = ledger.units
+    console = Console(file=io.StringIO(), force_terminal=True, width=200)
+    bars = Progress(TextColumn("{task.description} {task.completed}"), console=console, auto_refresh=False)
+    show = _Bars(bars, ledger)
+
+    def tell(event: Any) -> list[str]:
+        ledger.note(event)
+        show(event, ledger)
+        return [f"{task.description} {task.completed}" for task in bars.tasks]
+
+    assert tell(UnitStarted(first)) == ["all 0", f"{first.title} 0"]
+    assert tell(EpisodeFinished(first, LINE)) == ["all 1", f"{first.title} 1"]
+    assert tell(UnitStarted(first)) == ["all 1", f"{first.title} 1"]  # again, after its worker was killed
+    assert tell(UnitStarted(second)) == ["all 1", f"{first.title} 1", f"{second.title} 0"]
+    assert tell(UnitFinished(first, {})) == ["all 1", f"{second.title} 0"]
+    assert tell(UnitFailed(second, "no [bold]luck")) == ["all 1"]
+    shown = console.file.getvalue()  # type: ignore[attr-defined]
+    assert f"{first.title}: 1 episodes  mean return -123.5" in shown
+    assert f"{second.title}: failed: no [bold]luck" in shown
+
+
+def test_without_a_terminal_there_is_a_line_for_each_finished_unit(
+    ledger: Ledger, capsys: pytest.CaptureFixture[str]
+) -> None:
+    unit = ledger.units[0]
+    for event in (UnitStarted(unit), EpisodeFinished(unit, LINE), UnitFinished(unit, {})):
+        ledger.note(event)
+        _line_per_unit(event, ledger)
+    assert (
+        capsys.readouterr().err
+        == f"{unit.title}: 1 episodes  mean return -123.5  best -123.5  regret 0.5123  0.256 s each\n"
+    )
