@@ -13,6 +13,7 @@ import tempfile
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
+from subprocess import Popen
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -24,14 +25,13 @@ ARGUMENTS = ("--agent", "cme-rl", "--agent", "random", "--seeds", "2", "--jobs",
 
 @dataclass
 class Toll:
-    """What was done to runs, and what it cost them."""
+    """What was done to runs, and how far they were (finished episodes) whenever they had to be resumed."""
 
     driver: int = 0
     worker: int = 0
     everything: int = 0
     runs: int = 0
-    most_redone: int = 0
-    sizes: list[int] = field(default_factory=list)
+    episodes: list[int] = field(default_factory=list)
 
     @property
     def kills(self) -> int:
@@ -44,26 +44,42 @@ def torment(directory: Path, kills: int, episodes: int, rng: random.Random, toll
     process = processes.start(*arguments)
     finished: list[str] = []
     while True:
-        time.sleep(rng.uniform(0.0, 2.5))
+        if toll.kills < kills:
+            _wait_for_a_moment(process, directory, rng)
         if toll.kills >= kills or process.poll() is not None:
-            code, _, err = processes.finish(process)
+            code, _, err = processes.finish(process, 600)
             assert code == 0, err
             return
         workers = processes.children(process.pid)
-        victim = rng.choice(["driver", "everything", *["worker"] * min(len(workers), 2)])
+        victim = rng.choice(["driver", "everything", *["worker"] * len(workers)])
         setattr(toll, victim, getattr(toll, victim) + 1)
         if victim == "worker":
             processes.kill([rng.choice(workers)])
             continue
         processes.kill([process.pid] if victim == "driver" else [process.pid, *workers])
         process.communicate()
-        processes.wait_until(lambda workers=workers: not any(map(processes.alive, workers)), 5)
+        processes.wait_until(lambda workers=workers: not any(map(processes.alive, workers)), 30)
         now = processes.journalled(directory)
         assert set(finished) <= set(now), "a finished episode was lost or played again"
         finished = now
-        toll.sizes.append(len(now))
+        toll.episodes.append(len(now))
         again = ("resume", directory) if (directory / "manifest.json").exists() else arguments
         process = processes.start(*again)
+
+
+def _wait_for_a_moment(process: Popen[str], directory: Path, rng: random.Random) -> None:
+    """Until some bytes more are in the journals, or sometimes for a while that ends while things are set up."""
+    if rng.random() < 0.15:
+        time.sleep(rng.uniform(0, 3))
+        return
+    wanted = _size(directory) + rng.randint(1, 15_000)
+    while process.poll() is None and _size(directory) < wanted:
+        time.sleep(0.005)
+    time.sleep(rng.uniform(0, 0.02))
+
+
+def _size(directory: Path) -> int:
+    return sum(path.stat().st_size for path in directory.glob("journals/*"))
 
 
 def survive(kills: int, episodes: int, seed: int, where: Path) -> Toll:
