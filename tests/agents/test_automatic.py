@@ -15,14 +15,14 @@ from cmerl.kernels import RBF, Delta, Hamming
 
 def test_columns_without_sensible_bounds_are_measured_in_what_was_seen():
     wide, line = 1e6, np.linspace(0.0, 1.0, 201)
-    low, high = np.array([-np.inf, -wide, 0.0, 0.0]), np.array([np.inf, wide, 1.0, np.inf])
+    low, high = np.array([-np.inf, -wide, 0.0, 0.0, 0.0]), np.array([np.inf, wide, 1.0, np.inf, 1.0])
     states = StateSpace.of(spaces.Box(low, high, dtype=np.float64))
-    raw = np.column_stack([64 * line, line, line, np.full(201, 5.0)])
+    raw = np.column_stack([64 * line, line, line, np.full(201, 5.0), 16 * line])
     spread = seen_spread(states, states.encode_many(raw))
     # what was seen, without a percent at either end and rounded to powers of √2; a constant column has no width
     assert spread[0] == 64.0
     assert spread[1] * 2 * wide == pytest.approx(0.98, rel=0.2)
-    assert spread[2:].tolist() == [1.0, 1.0]
+    assert spread[2:].tolist() == [1.0, 1.0, 16.0]  # the last one leaves its bounds far behind
 
 
 def test_a_single_outlier_does_not_set_the_scale():

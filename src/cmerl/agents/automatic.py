@@ -15,7 +15,7 @@ from cmerl.transitions import Transitions
 FloatArray = NDArray[np.float64]
 
 WIDTH = 0.1  # of the automatic kernel, on observations scaled to [0, 1]
-ABSURD = 0.02  # declared bounds count for nothing where the data fill less of them
+SENSIBLE = 0.02, 2.0  # declared bounds count for nothing where the data fill less of them, or leave them so far
 FEW = 64  # combinations of categories up to which each is learned on its own
 
 
@@ -67,7 +67,9 @@ def seen_spread(states: StateSpace, rows: FloatArray) -> FloatArray:
     low, high = np.percentile(rows, [1, 99], axis=0)
     width = np.where(high > low, high - low, 1.0)
     rounded = 2.0 ** (np.round(2.0 * np.log2(width)) / 2.0)
-    return np.where(states.categories | (states.bounded & (width >= ABSURD)), 1.0, rounded)
+    return np.where(
+        states.categories | (states.bounded & (SENSIBLE[0] <= width) & (width <= SENSIBLE[1])), 1.0, rounded
+    )
 
 
 def shared_fraction(data: Transitions, kernel: Kernel, action_dims: int) -> float:
