@@ -9,7 +9,7 @@ export OPENBLAS_NUM_THREADS := 1
 export OMP_NUM_THREADS := 1
 export MKL_NUM_THREADS := 1
 
-.PHONY: help setup demo test faults lint format docs bench picture clean
+.PHONY: help setup demo browser test faults lint format docs bench picture clean
 
 help:
 	@echo "make demo    install, run the demonstration, write demo/index.html"
@@ -33,7 +33,14 @@ $(STAMP): pyproject.toml
 demo: setup
 	$(BIN)/python -m cmerl.demo
 
-test: setup
+# The report is tested in a real browser, which is installed where that is allowed; else those tests say "NOT RUN".
+browser:
+	@command -v chromium >/dev/null && command -v chromedriver >/dev/null \
+	  || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get update -qq \
+	       && apt-get install -y -qq chromium chromium-driver >/dev/null; } \
+	  || echo "no browser could be installed: the tests of the report's page in a browser will NOT be RUN"
+
+test: setup browser
 	$(BIN)/python -m pytest
 
 faults: setup

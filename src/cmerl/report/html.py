@@ -71,7 +71,7 @@ def render(run: RunDirectory, *, live: bool = False, whole: bool = True, progres
     figures = {key: _plain(figure) for key, figure in [*compared, *(f for s in sections for f in s.figures)]}
     look = styles(run.agents)
     data = {
-        "agents": [{"name": escape(n), "colour": s.colour, "dash": s.dash} for n, s in look.items()],
+        "agents": [{"name": escape(n, quote=False), "colour": s.colour, "dash": s.dash} for n, s in look.items()],
         "figures": figures,
         "maps": state_maps,
     }
@@ -141,8 +141,8 @@ def _parts(figures: list[tuple[str, dict[str, Any]]]) -> list[Part]:
 
 def _plain(figure: dict[str, Any]) -> dict[str, Any]:
     """For plotly.js, which reads labels as HTML."""
-    rows = [{**row, "label": escape(row["label"])} for row in figure.get("rows", [])]
-    return {**figure, "title": escape(figure["title"]), **({"rows": rows} if rows else {})}
+    rows = [{**row, "label": escape(row["label"], quote=False)} for row in figure.get("rows", [])]
+    return {**figure, "title": escape(figure["title"], quote=False), **({"rows": rows} if rows else {})}
 
 
 def _list(names: list[str], what: str) -> str:

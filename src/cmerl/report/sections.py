@@ -175,7 +175,7 @@ class Builder:
             lines = [
                 {
                     **line(i, curves.smoothed((active == which).astype(float), self._most)),
-                    "name": escape(names[which] if names else f"learner {which}"),
+                    "name": escape(names[which] if names else f"learner {which}", quote=False),
                     "low": None,
                     "high": None,
                     "own": True,
