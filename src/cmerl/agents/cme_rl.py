@@ -27,6 +27,7 @@ from cmerl.agents.guarantees import (
 )
 from cmerl.agents.memory import Memory
 from cmerl.agents.options import Auto, Options, RewardFunction
+from cmerl.agents.pac import PacPolicy, check_request, statement
 from cmerl.agents.policies import PlanPolicy
 from cmerl.agents.rewards import KnownReward, RewardRange
 from cmerl.agents.spaces import Angles, StateSpace
@@ -278,6 +279,52 @@ class CMERL(Agent):
                 self._contradicted.append(name)
                 log.warning("%s = %g is contradicted by the data: it is at least %.4g", name, given, found.lower)
 
+    def pac_policy(self, epsilon: float, delta: float = 0.5) -> PacPolicy:
+        """The policy of an episode drawn uniformly from those played, with the statement that holds for it.
+
+        The draw is part of the agent's tree of seeds, and the plan is made again from the data of that time. All
+        episodes must have begun in one state.
+
+        Args:
+            epsilon: what the policy may lose.
+            delta: failure probability in all, the agent's own included.
+        """
+        failure = check_request(epsilon, delta, self.delta, len(self.history))
+        self._check_first_state()
+        episode = int(self._rng(4, len(self.history)).integers(len(self.history)))
+        policy = PlanPolicy(self._plan_again(episode), self.states, self.actions)
+        bound = self.history[-1].metrics.get("regret_bound") if self._proof().startswith("holds") else None
+        found = statement(bound, len(self.history), failure, epsilon, delta, self._proof())
+        return PacPolicy(policy, episode, *found)
+
+    def _check_first_state(self) -> None:
+        if isinstance(self._model, oracles.FiniteModel):
+            varies = int(np.count_nonzero(self._model.start)) > 1
+        else:
+            begun = [np.asarray(batch.Z)[0] for steps, batch in self._memory.batches or [] if steps[0] == 0]
+            first = {z[: self.states.dims].tobytes() for z in begun}
+            varies = len(first) > 1
+        if varies:
+            raise InputError("the first state varies between episodes, and a PAC policy is for one first state only")
+
+    def _plan_again(self, episode: int) -> Plan:
+        """The plan that a past episode began with, from the log up to then."""
+        record = self.history[episode].metrics
+        if self._memory.batches is None:
+            raise InputError("the raw data of past episodes were dropped: use backend='exact' to keep them")
+        past = Memory(self._memory.recipe, len(self._memory.embeddings))
+        for steps, batch in self._memory.batches:
+            if past.n == record["transitions"]:
+                break
+            past.update(steps, batch)
+        now, self._memory = self._memory, past
+        try:
+            task = self._task(True, playing=record.get("active"))
+        finally:
+            self._memory = now
+        order = self._rng(1, episode, 0).permutation(len(self.actions))
+        return make_plan(past.embeddings, task, episode=record["begun"], order=order)
+
     def diagnostics(self) -> dict[str, Any]:
         """What was chosen, what was learned, and numerical health."""
         return {
@@ -380,10 +427,12 @@ class CMERL(Agent):
         report = self.history[-1].metrics["learners"] if self.history else None
         return balance(self.mode, report, span=self.horizon * (hi - lo), delta=self.delta)
 
-    def _task(self, explore: bool) -> Task:
+    def _task(self, explore: bool, playing: str | None = None) -> Task:
+        """What is planned for; ``playing`` names the candidate of a past episode, where several are balanced."""
         mode, problem = self.mode, self._problem()
         if isinstance(mode, AutoMode):
-            candidate = mode.candidates[self._balance().turn()]
+            labels = [candidate.label for candidate in mode.candidates]
+            candidate = mode.candidates[self._balance().turn() if playing is None else labels.index(playing)]
             mode, problem = candidate.mode, candidate.problem(problem)
         return Task(
             problem=problem,
