@@ -16,6 +16,7 @@ from cmerl.experiments.spec import Spec, parse, read
 RIVER = "cmerl/RiverSwim-v0"
 
 gymnasium.register(id="Foreign-v0", entry_point="foreign.worlds:World")
+gymnasium.register(id="Scripted-v0", entry_point="__main__:World")
 
 
 def table(**keys: Any) -> dict[str, Any]:
@@ -82,6 +83,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
         "there is no environment 'Nonesuch-v7': see cmerl envs; if another package",
     ),
     (table(environments=["Foreign-v0"]), "comes from module 'foreign', which is neither Gymnasium's nor cmerl's: if"),
+    (table(environments=["Scripted-v0"]), "is defined in the script that runs, where workers cannot find it: put it"),
     (table(environments=["antigravity:Fly-v0"]), "would import module 'antigravity': if you trust it, allow it with"),
     (table(allow_env_modules=["no_such_module"]), "module 'no_such_module', allowed with --allow-env-module, cannot"),
     (env(options={"state": 8}), f"environment {RIVER!r} has no option 'state': did you mean 'states'?"),

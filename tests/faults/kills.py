@@ -48,6 +48,9 @@ def torment(directory: Path, kills: int, episodes: int, rng: random.Random, toll
             _wait_for_a_moment(process, directory, rng)
         if toll.kills >= kills or process.poll() is not None:
             code, _, err = processes.finish(process, 600)
+            if code == 1 and "its worker was killed 3 times in one episode" in err:  # enough is enough, until resumed
+                process = processes.start("resume", directory)
+                continue
             assert code == 0, err
             return
         workers = processes.children(process.pid)

@@ -124,6 +124,11 @@ def _registered(id: str, allowed: Sequence[str]) -> EnvSpec:
         )
     found = registry[name]
     maker = module_of(found)
+    if maker == "__main__":
+        raise InputError(
+            f"environment {id!r} is defined in the script that runs, where workers cannot find it: put it into a "
+            "module, and name that with --allow-env-module (allow_env_modules in a spec)"
+        )
     if not is_home(maker, allowed):
         root = maker.partition(".")[0]
         raise InputError(

@@ -59,7 +59,6 @@ class LocalEngine:
                     if last is not None:
                         yield last
                     else:  # its worker was killed: the unit goes on from its journal, in a new one
-                        slot.close()
                         waiting.insert(0, attempt)
         finally:
             for slot in slots:
@@ -108,10 +107,17 @@ class _Slot:
 
     def start(self, task: Task) -> Future[dict[str, Any]]:
         with _interrupts_blocked():  # workers inherit it: Ctrl-C is the driver's to deal with
-            if self._executor is None:
-                self._executor = ProcessPoolExecutor(1, env=ONE_THREAD, initializer=_settle, initargs=(os.getpid(),))
-            future: Future[dict[str, Any]] = self._executor.submit(_work, task.unit, task.journal, log.level)
-            return future
+            try:
+                return self._submit(task)
+            except BrokenProcessPool:  # the last worker died, with a unit or without
+                self.close()
+                return self._submit(task)
+
+    def _submit(self, task: Task) -> Future[dict[str, Any]]:
+        if self._executor is None:
+            self._executor = ProcessPoolExecutor(1, env=ONE_THREAD, initializer=_settle, initargs=(os.getpid(),))
+        future: Future[dict[str, Any]] = self._executor.submit(_work, task.unit, task.journal, log.level)
+        return future
 
     def close(self) -> None:
         if self._executor is not None:

@@ -1,0 +1,71 @@
+"""Environments that raise or take their process down: told in a sentence, retried on resume, harmless to others."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from cmerl import experiments
+
+MODULE = '''
+import os
+import gymnasium
+from cmerl.envs import RiverSwim
+
+class Failing(RiverSwim):
+    """Dies at once or raises in the fourth episode, as the file that is named by the option says, if it is there."""
+
+    def __init__(self, switch, **options):
+        super().__init__(**options)
+        self.switch, self.resets = switch, 0
+
+    def reset(self, *, seed=None, options=None):
+        self.resets += 1
+        deed = open(self.switch).read() if os.path.exists(self.switch) else ""
+        if deed == "die":
+            os._exit(3)
+        if deed == "raise" and self.resets == 4:
+            raise RuntimeError("the pump\\nis broken")
+        return super().reset(seed=seed, options=options)
+
+gymnasium.register(id="Failing-v0", entry_point=Failing)
+'''
+
+
+@pytest.fixture
+def switch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "failing_world.py").write_text(MODULE)
+    monkeypatch.syspath_prepend(tmp_path)
+    path = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
+    monkeypatch.setenv("PYTHONPATH", path)
+    return tmp_path / "switch"
+
+
+@pytest.mark.parametrize(
+    ("deed", "reason"),
+    [
+        ("raise", "RuntimeError: the pump is broken"),
+        ("die", "its worker was killed 3 times in one episode; is memory short?"),
+    ],
+)
+def test_a_world_that_fails_is_told_and_goes_on_once_it_is_mended(switch: Path, deed: str, reason: str) -> None:
+    switch.write_text(deed)
+    results = experiments.run(
+        environments=[{"id": "Failing-v0", "label": "failing", "options": {"switch": str(switch)}}, "cmerl/Chain-v0"],
+        agents=["random"],
+        episodes=5,
+        jobs=1,
+        allow_env_modules=["failing_world"],
+        out=switch.parent / "run",
+    )
+    assert [(failure["env"], failure["message"]) for failure in results.failures] == [("failing", reason)]
+    counts = [sum(line["env"] == env for line in results.episodes) for env in ("failing", "cmerl/Chain-v0")]
+    assert counts == [3 if deed == "raise" else 0, 5]
+
+    switch.unlink()
+    mended = experiments.resume(results.directory)
+    assert mended.finished
+    assert mended.failures == []
+    assert len(mended.episodes) == 10
