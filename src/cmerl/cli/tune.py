@@ -1,0 +1,69 @@
+"""``cmerl tune``: search an agent's options."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from cmerl.experiments.tuning import Tuned
+
+
+def command(
+    spec: Annotated[Path, typer.Argument(metavar="SPEC", help="A spec with a table [tune]: a .toml or .json file.")],
+    trials: Annotated[
+        int | None, typer.Option(help="Settings to try.  [default: the spec's, or 30]", metavar="N")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Where everything goes.  [default: runs/NAME-tuned]", metavar="DIR")
+    ] = None,
+) -> int:
+    """Search an agent's options.
+
+    Settings are compared on tuning seeds; the best then meets the default on other seeds, those of the spec. Ctrl-C
+    stops; the same command goes on, and with more --trials it searches further.
+
+    Examples:
+        cmerl tune experiment.toml
+        cmerl tune experiment.toml --trials 60
+    """
+    from cmerl.cli import INTERRUPTED
+    from cmerl.experiments import tuning
+
+    directory = out if out is not None else Path("runs") / f"{spec.stem}-tuned"
+    settings = {} if trials is None else {"trials": trials}
+    try:
+        found = tuning.tune(spec, out=directory, say=typer.echo, **settings)
+    except KeyboardInterrupt:
+        typer.echo("stopped; the same command goes on", err=True)
+        return INTERRUPTED
+    typer.echo(summary(found))
+    return 0
+
+
+def summary(found: Tuned) -> str:
+    """What came of it, for people."""
+    lines = [
+        f"{found.trials} trials on seeds {_listed(found.tuning_seeds)}"
+        + (f", {found.failed} failed" * bool(found.failed))
+    ]
+    if found.trial is None:
+        lines.append("nothing beat the default")
+    else:
+        lines.append(f"best options (trial {found.trial + 1}): {json.dumps(found.options)}")
+        lines.append(f"against the default on seeds {_listed(found.final_seeds)}, none of which was tuned on:")
+        what = "mean return" if found.objective == "return" else "cumulative regret"
+        for comparison in found.comparisons:
+            d, p = comparison.difference, comparison.adjusted_p
+            lines.append(f"  {comparison.env}: {what} {d.mean:+.4g} [{d.low:.4g}, {d.high:.4g}], p = {p:.2g}")
+            if d.seeds < 6:
+                lines.append("    (an interval needs 6 seeds: raise seeds in the spec)")
+    return "\n".join([*lines, f"everything in {found.directory}"])
+
+
+def _listed(seeds: list[int]) -> str:
+    run = seeds == list(range(seeds[0], seeds[-1] + 1)) and len(seeds) > 2
+    return f"{seeds[0]}–{seeds[-1]}" if run else ", ".join(map(str, seeds))

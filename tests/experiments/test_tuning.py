@@ -1,0 +1,226 @@
+"""Searches in a small world, played in this process so that they are quick."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import optuna
+import pytest
+
+import cmerl.cli
+from cmerl import experiments
+from cmerl.errors import InputError
+from cmerl.experiments import engines, tuning
+from cmerl.experiments.engines.base import EpisodeFinished, UnitFailed, UnitFinished
+from cmerl.experiments.journal import FileJournal, Tail
+from cmerl.experiments.packing import unpack
+from cmerl.experiments.statistics import paired_difference
+from cmerl.experiments.tuning import search
+from cmerl.experiments.tuning.spec import with_options
+from cmerl.experiments.units import play, sentence
+
+SPEC: dict[str, Any] = {
+    "environments": [{"id": "cmerl/Chain-v0", "label": "chain", "options": {"states": 4}}],
+    "agents": [{"name": "cme-rl", "options": {"lam": 50.0}}],  # which most other settings beat
+    "episodes": 3,
+    "horizon": 8,
+    "seeds": 6,
+    "tune": {"trials": 3, "seeds": 2, "options": {"lam": {"low": 0.01, "high": 10.0, "log": True}}},
+}
+
+
+class InThisProcess:
+    def run(self, tasks):
+        for task in tasks:
+            try:
+                with FileJournal(task.journal) as journal:
+                    report = play(task.unit, journal)
+            except Exception as error:
+                yield UnitFailed(task.unit, sentence(error))
+                continue
+            records = [unpack(record) for record in Tail(task.journal, task.offset)()]
+            yield from (EpisodeFinished(task.unit, record["line"]) for record in records if "line" in record)
+            yield UnitFinished(task.unit, report)
+
+
+@pytest.fixture(autouse=True)
+def in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engines, "make", lambda *args, **options: InThisProcess())
+
+
+def changed(**tune: Any) -> dict[str, Any]:
+    return {**SPEC, "tune": {**SPEC["tune"], **tune}}
+
+
+def trials_of(directory: Path) -> list[tuple[dict[str, Any], float | None]]:
+    storage = optuna.storages.RDBStorage(f"sqlite:///{directory / 'study.db'}")
+    study = optuna.load_study(storage=storage, study_name="tune")
+    found = [(trial.params, trial.value) for trial in study.trials]
+    storage.remove_session()
+    storage.engine.dispose()
+    return found
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> tuning.Tuned:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(engines, "make", lambda *args, **options: InThisProcess())
+        return tuning.tune(SPEC, out=tmp_path_factory.mktemp("tune") / "out")
+
+
+def regrets(directory: Path, agent: str) -> np.ndarray:
+    results = experiments.load(directory)
+    return np.array(
+        [
+            sum(line["regret"] for line in results.episodes if (line["agent"], line["seed"]) == (agent, seed))
+            for seed in results.spec.seed_list
+        ]
+    )
+
+
+def test_a_trial_is_worth_its_regret_against_that_of_the_default_on_the_tuning_seeds(undisturbed) -> None:
+    directory = undisturbed.directory
+    default = regrets(directory / "default", "default").mean()
+    for number, (params, value) in enumerate(trials_of(directory)):
+        run = directory / "trials" / f"{number:04d}"
+        assert experiments.load(run).spec.agents[0].options == params
+        assert value == pytest.approx((regrets(run, "tuned").mean() - default) / default)
+
+
+def test_the_best_trial_meets_the_default_on_seeds_that_were_not_tuned_on(undisturbed) -> None:
+    assert undisturbed.tuning_seeds == [6, 7]
+    assert undisturbed.final_seeds == [0, 1, 2, 3, 4, 5]
+    values = [value for _, value in trials_of(undisturbed.directory)]
+    assert min(values) < 0
+    assert undisturbed.trial == int(np.argmin(values))
+    for path in undisturbed.directory.rglob("manifest.json"):
+        seeds = json.loads(path.read_text())["seeds"]
+        assert seeds == (undisturbed.final_seeds if "final" in str(path) else undisturbed.tuning_seeds)
+    final = undisturbed.directory / f"final-{undisturbed.trial:04d}"
+    (comparison,) = undisturbed.comparisons
+    assert (comparison.a, comparison.b, comparison.env) == ("tuned", "default", "chain")
+    assert comparison.difference == paired_difference(regrets(final, "tuned"), regrets(final, "default"), seed=0)
+
+
+def test_a_search_stopped_between_and_inside_trials_comes_out_the_same(undisturbed, tmp_path, monkeypatch) -> None:
+    def stop(text: str) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        tuning.tune(SPEC, out=tmp_path / "out", say=stop)
+    assert len(trials_of(tmp_path / "out")) == 1
+
+    def play_some(*args: Any, **settings: Any) -> Any:
+        seen: list[Any] = []
+
+        def interrupt(event: Any, ledger: Any) -> None:
+            seen.append(event)
+            if len(seen) == 3:
+                raise KeyboardInterrupt
+
+        return experiments.run(*args, **settings, callbacks=[interrupt])
+
+    with monkeypatch.context() as patch:
+        patch.setattr(search, "run", play_some)
+        with pytest.raises(KeyboardInterrupt):
+            tuning.tune(SPEC, out=tmp_path / "out")
+    assert trials_of(tmp_path / "out")[1][1] is None  # under way
+
+    found = tuning.tune(SPEC, out=tmp_path / "out")
+    assert trials_of(tmp_path / "out") == trials_of(undisturbed.directory)
+    assert found.options == undisturbed.options
+    assert found.comparisons == undisturbed.comparisons
+
+
+def test_more_trials_go_on_with_the_search_and_other_settings_do_not(undisturbed, tmp_path) -> None:
+    first = tuning.tune(SPEC, out=tmp_path / "out", trials=2)
+    assert first.trials == 2
+    assert tuning.tune(SPEC, out=tmp_path / "out").trials == 3
+    assert trials_of(tmp_path / "out") == trials_of(undisturbed.directory)
+    with pytest.raises(InputError, match="holds a search with other settings"):
+        tuning.tune({**SPEC, "episodes": 7}, out=tmp_path / "out")
+
+
+def test_settings_that_cannot_be_run_fail_alone(tmp_path) -> None:
+    lines: list[str] = []
+    spec = changed(options={"lam": [-1.0, 0.5]}, trials=5)
+    found = tuning.tune(spec, out=tmp_path / "out", say=lines.append)
+    assert found.failed == sum("failed: " in line and "lam" in line for line in lines) > 0
+    assert found.trials == 5 - found.failed > 0
+    with pytest.raises(InputError, match="none of the 2 trials could be run"):
+        tuning.tune(changed(options={"lam": [-1.0, -2.0]}, trials=2), out=tmp_path / "worse")
+
+
+def test_what_changes_nothing_does_not_beat_the_default(tmp_path) -> None:
+    found = tuning.tune(changed(options={"delta": [0.1, 0.2]}, trials=2), out=tmp_path / "out")
+    assert found.trial is None
+    assert found.options == {"lam": 50.0}
+    assert found.comparisons == ()
+
+
+def test_returns_are_compared_where_asked_for(tmp_path) -> None:
+    found = tuning.tune(changed(objective="return", trials=2), out=tmp_path / "out")
+    assert found.objective == "return"
+    default = np.mean([line["return"] for line in experiments.load(tmp_path / "out" / "default").episodes])
+    tuned = np.mean([line["return"] for line in experiments.load(tmp_path / "out" / "trials" / "0001").episodes])
+    assert trials_of(tmp_path / "out")[1][1] == pytest.approx((default - tuned) / default)
+
+
+def test_losses_are_shares_of_the_default_averaged_over_environments() -> None:
+    baseline = {"a": np.array([-10.0, -30.0]), "b": np.array([4.0])}
+    found = {"a": np.array([-10.0, -10.0]), "b": np.array([3.0])}
+    assert search.relative_loss(found, baseline) == pytest.approx((-10 / 20 + 1 / 4) / 2)
+    assert search.relative_loss(baseline, baseline) == 0.0
+
+
+def test_options_with_dots_go_into_tables() -> None:
+    options = {"bonus": {"mode": "practical", "sigma_scale": 1.0}}
+    found = with_options(options, {"bonus.sigma_scale": 0.1, "lam": 2.0})
+    assert found == {"bonus": {"mode": "practical", "sigma_scale": 0.1}, "lam": 2.0}
+    assert options == {"bonus": {"mode": "practical", "sigma_scale": 1.0}}
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        ({"environments": ["cmerl/Chain-v0"]}, r"no table \[tune\]"),
+        ({**SPEC, "agents": ["cme-rl", "random"]}, "tuning is for one agent, not for 2"),
+        (changed(options={}), "options is empty"),
+        (changed(options={"lamm": [1.0, 2.0]}), "no option 'lamm': did you mean 'lam'?"),
+        (changed(options={"bonus.sigma_scale": [1.0, 2.0]}), "inside 'bonus', which must be a table"),
+        (changed(options={"lam": {"low": 2.0, "high": 1.0}}), "low must be below high, not 2.0 and 1.0"),
+        (changed(options={"lam": {"low": 0.0, "high": 1.0, "log": True}}), "must begin above 0"),
+        (changed(seeds=[5, 6]), "seed 5 is also one of the final comparison's"),
+        (changed(trials=0), "trials must be a whole number of at least 1"),
+        (changed(trails=3), "no key 'trails': did you mean 'trials'?"),
+        (changed(objective="regrets"), "did you mean 'regret'?"),
+        ({**SPEC, "episods": 3}, "did you mean 'episodes'?"),
+    ],
+)
+def test_mistakes_are_one_sentence(spec: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message) as caught:
+        tuning.load(spec)
+    assert "\n" not in str(caught.value)
+
+
+def test_regret_is_refused_where_nobody_knows_it(tmp_path) -> None:
+    spec = {**changed(objective="regret", trials=1), "environments": ["CartPole-v1"], "episodes": 1, "horizon": 5}
+    with pytest.raises(InputError, match="regret is not known in every environment"):
+        tuning.tune(spec, out=tmp_path / "out")
+
+
+def test_the_command_says_which_seeds_were_for_what(tmp_path, monkeypatch, capsys) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "small.json").write_text(json.dumps(SPEC))
+    with pytest.raises(SystemExit) as end:
+        cmerl.cli.main(["tune", "small.json", "--trials", "2"])
+    said = capsys.readouterr().out
+    assert end.value.code == 0
+    assert "2 trials on seeds 6, 7" in said
+    assert "best options (trial" in said
+    assert "against the default on seeds 0–5, none of which was tuned on" in said
+    assert "chain: cumulative regret" in said
+    assert (tmp_path / "runs" / "small-tuned" / "study.db").exists()
