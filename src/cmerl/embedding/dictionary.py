@@ -198,14 +198,16 @@ class Dictionary:
         C, residual = self._choose_greedily(candidates)
         if candidates is X:
             return C, residual
-        self._cover(X)
-        return self.coordinates(X)
+        return self._cover(X)
 
-    def _cover(self, X: Points) -> None:
-        """Append points of X that are not represented, largest residual first, a chunk of X at a time."""
+    def _cover(self, X: Points) -> tuple[FloatArray, FloatArray]:
+        """Append points of X that are not represented, largest residual first, a chunk of X at a time.
+
+        Returns:
+            Coordinates (m, k) and residuals ρ² (k,) of X.
+        """
+        done: list[tuple[Points, FloatArray, FloatArray]] = []
         for start in range(0, len(X), CHUNK):
-            if self.full:
-                return
             chunk = X[start : start + CHUNK]
             C, residual = self.coordinates(chunk)
             threshold = max(self.tolerance, ROUND_OFF) * self.kernel.diag(chunk)
@@ -217,6 +219,18 @@ class Dictionary:
                 residual = np.maximum(residual - row**2, 0.0)
                 residual[i] = 0.0
                 C = np.vstack([C, row])
+            done.append((chunk, C, residual))
+        parts = [self._extended(*part) for part in done]
+        return np.hstack([C for C, _ in parts]), np.concatenate([residual for _, residual in parts])
+
+    def _extended(self, X: Points, C: FloatArray, residual: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Coordinates and residuals of points, from those that they had before the latest points were appended."""
+        have = len(C)
+        if have == len(self):
+            return C, residual
+        C = np.vstack([C, self.kernel(self.points.points[have:], X)])
+        self.factor.half_solve_from(have, C)
+        return C, np.maximum(residual - np.einsum("mk,mk->k", C[have:], C[have:]), 0.0)
 
     def _choose_greedily(self, X: Points) -> tuple[FloatArray, FloatArray]:
         """Pivoted Cholesky of k(X, X), stopped at the tolerance or the cap."""
