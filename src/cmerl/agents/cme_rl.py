@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from cmerl import oracles
 from cmerl.agents import storage
 from cmerl.agents.actions import ActionSet
+from cmerl.agents.alarm import LIMIT, late_rise
 from cmerl.agents.balancing import Balance, balance
 from cmerl.agents.base import Agent, Policy, check_step
 from cmerl.agents.guarantees import (
@@ -164,6 +165,7 @@ class CMERL(Agent):
         self._evidence: dict[str, Any] = {}  # what the last episode proved
         self._certifier_made: Certifier | None = None
         self._contradicted: list[str] = []  # constants that the data say are too small
+        self._rise_reported = False
         self._pending: list[tuple[int, FloatArray, FloatArray, float, bool]] = []
         self._plans: dict[tuple[bool, float], Plan] = {}  # of the next episode; emptied by every update
         self._surprise = 0.0
@@ -334,9 +336,24 @@ class CMERL(Agent):
             "lam": self.lam,
             "reward range": self.reward_range,
             "episodes": len(self.history),
+            "late rise of V1": self._late_rise(),
             **({"learners": self._balance().report()} if isinstance(self.mode, AutoMode) else {}),
             **self._memory.embeddings[0].diagnostics(),
         }
+
+    def _late_rise(self) -> float:
+        return late_rise([record.metrics["value"] for record in self.history if "value" in record.metrics])
+
+    def _watch_values(self) -> None:
+        """Say once if values climb where they should not."""
+        span = self.horizon * (self.reward_range[1] - self.reward_range[0])
+        if not self._rise_reported and (rise := self._late_rise()) > LIMIT * span:
+            self._rise_reported = True
+            log.warning(
+                "the value of the start has risen by %.3g over the later episodes: values may come from the "
+                "interpolation rather than from rewards; a narrower value_kernel or backend='exact' would tell",
+                rise,
+            )
 
     def _proof(self) -> str:
         """What can be said for this run, in words."""
@@ -486,6 +503,7 @@ class CMERL(Agent):
 
     def _end_episode(self) -> None:
         self._replans = 0
+        self._watch_values()
         self._evidence = self._gather_evidence() if self._pending and (True, 1.0) in self._plans else {}
         self._flush()
         begun = len(self.history) + self.broken_off + 1
