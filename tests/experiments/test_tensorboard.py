@@ -83,9 +83,7 @@ def test_a_run_interrupted_and_resumed_has_whole_curves(tmp_path) -> None:
 
 
 def test_a_finished_run_can_be_looked_at_afterwards(tmp_path) -> None:
-    results = experiments.run(
-        "cmerl/Chain-v0", agents=["random"], episodes=3, seeds=2, jobs=1, out=tmp_path / "run"
-    )
+    results = experiments.run("cmerl/Chain-v0", agents=["random"], episodes=3, seeds=2, jobs=1, out=tmp_path / "run")
     for _ in range(2):  # a second time changes nothing
         with TensorBoard(tmp_path / "logs") as board:
             board.complete(results)

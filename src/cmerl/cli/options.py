@@ -16,6 +16,9 @@ def _level(value: str) -> str:
 
 
 Jobs = Annotated[int | None, typer.Option(help="Runs at a time.  [default: as many as there are cores]", metavar="J")]
+Tensorboard = Annotated[
+    bool, typer.Option("--tensorboard", help="Write curves for TensorBoard to DIR/tensorboard as well.")
+]
 LogLevel = Annotated[
     str, typer.Option(help=f"What to be told of: {', '.join(LEVELS)}.", metavar="L", callback=_level)
 ]

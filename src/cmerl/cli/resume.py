@@ -7,12 +7,13 @@ from typing import Annotated
 
 import typer
 
-from cmerl.cli.options import Jobs, LogLevel
+from cmerl.cli.options import Jobs, LogLevel, Tensorboard
 
 
 def command(
     directory: Annotated[Path, typer.Argument(metavar="DIR", help="The directory of a run that was interrupted.")],
     jobs: Jobs = None,
+    tensorboard: Tensorboard = False,
     log_level: LogLevel = "warning",
 ) -> int:
     """Go on with an interrupted run.
@@ -23,6 +24,6 @@ def command(
     What comes out is what the run would have given without the interruption, bit for bit. Runs that failed are tried
     again.
     """
-    from cmerl.cli.session import session
+    from cmerl.cli.session import board_of, session
 
-    return session(directory, log_level, jobs)
+    return session(directory, log_level, jobs, board_of(directory, tensorboard))

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from cmerl.cli.options import Jobs, LogLevel
+from cmerl.cli.options import Jobs, LogLevel, Tensorboard
 
 
 def command(
@@ -34,6 +34,7 @@ def command(
         list[str] | None,
         typer.Option(help="A module, other than Gymnasium's, that environments may come from.", metavar="M"),
     ] = None,
+    tensorboard: Tensorboard = False,
     log_level: LogLevel = "warning",
 ) -> int:
     """Run agents in environments.
@@ -50,7 +51,7 @@ def command(
     A spec says the same and more: options of environments and agents, wrappers, lists of seeds. What is given here
     goes before what the spec says. Ctrl-C stops; cmerl resume DIR goes on.
     """
-    from cmerl.cli.session import session
+    from cmerl.cli.session import board_of, session
     from cmerl.experiments.runner import check, load_spec, new_directory
     from cmerl.experiments.store import RunDirectory
 
@@ -68,8 +69,9 @@ def command(
     spec = load_spec(env_or_spec, given, "command line")
     check(spec)
     directory = out if out is not None else new_directory(spec)
+    board = board_of(directory, tensorboard)
     RunDirectory.create(directory, spec, command_line())
-    return session(directory, log_level)
+    return session(directory, log_level, board=board)
 
 
 def command_line() -> str:

@@ -9,24 +9,28 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from cmerl.cli import FAILED_UNIT, INTERRUPTED, TERMINATED
+from cmerl.experiments.results import Results
 from cmerl.experiments.runner import resume
+
+if TYPE_CHECKING:
+    from cmerl.experiments.tensorboard import TensorBoard
 
 
 class _Terminated(KeyboardInterrupt):
     """Someone asked this process to end."""
 
 
-def session(directory: Path, log_level: str, jobs: int | None = None) -> int:
+def session(directory: Path, log_level: str, jobs: int | None = None, board: TensorBoard | None = None) -> int:
     """Play what is left of a run; the exit code."""
     _set_up_log(log_level)
     try:
         with _terminate_like_interrupt():
-            results = resume(directory, progress=True, jobs=jobs)
+            results = _play(directory, jobs, board)
     except KeyboardInterrupt as interrupt:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # the workers are gone: what is left takes no time
         typer.echo(f"stopped; go on with: cmerl resume {shlex.quote(str(directory))}", err=True)
@@ -37,6 +41,24 @@ def session(directory: Path, log_level: str, jobs: int | None = None) -> int:
         typer.echo(f"cmerl: {where} failed: {failure['message']}", err=True)
     typer.echo(f"results in {directory}")
     return FAILED_UNIT if results.failures else 0
+
+
+def _play(directory: Path, jobs: int | None, board: TensorBoard | None) -> Results:
+    if board is None:
+        return resume(directory, progress=True, jobs=jobs)
+    with board:
+        results = resume(directory, progress=True, jobs=jobs, callbacks=[board.event])
+        board.complete(results)
+    return results
+
+
+def board_of(directory: Path, wanted: bool) -> TensorBoard | None:
+    """Where ``--tensorboard`` writes to; without the extra it says so before anything is run."""
+    if not wanted:
+        return None
+    from cmerl.experiments.tensorboard import TensorBoard
+
+    return TensorBoard(directory / "tensorboard")
 
 
 def table(summary: dict[str, Any]) -> str:
