@@ -469,3 +469,19 @@ def test_the_error_on_a_sample_vanishes_without_tolerance_and_survives_the_raw_d
     assert 1e-6 < sketch.sample_error().mean < 0.2
     assert 256 <= len(sketch._sample.kept) <= 512
     np.testing.assert_array_equal(sketch._sample.kept.Z, data.Z[:: sketch._sample.stride])
+
+
+def test_a_cap_that_is_hit_leaves_no_region_out() -> None:
+    """Without a coarser tolerance what comes first takes all the room."""
+    X = np.random.default_rng(15).random((1500, 2))
+    X = X[np.argsort(X[:, 0])]
+    kernel = RBF(0.1)
+    worst = {}
+    for widen in (True, False):
+        dictionary = Dictionary(kernel, 1e-6, 120, candidates=50, widen=widen)
+        _, residual = dictionary.choose(X)
+        np.testing.assert_allclose(residual, dictionary.coordinates(X)[1], atol=1e-9)
+        assert len(dictionary) <= 120
+        worst[widen] = residual.max()
+    assert worst[False] > 0.9
+    assert worst[True] < 0.5

@@ -24,6 +24,7 @@ IntArray = NDArray[np.intp]
 
 CANDIDATES = 500  # points among which a dictionary is chosen greedily
 CHUNK = 500  # points looked at together for what such a choice has missed
+WIDEN = 4.0  # by which the tolerance of a choice is raised until the cap suffices
 ROUND_OFF = 3e-14  # relative: a residual below this is not a new direction, whatever the tolerance
 GROWTH_LIMIT = 20.0  # of a dictionary at tolerance 0: beyond it, coordinates are found anew in a better order
 
@@ -49,7 +50,7 @@ class Dictionary:
     """Points chosen so that every point seen so far has a residual of at most the tolerance.
 
     When ``cap`` points are held, nothing more is appended: residuals beyond the tolerance are then reported like
-    any other, so that uncertainty stays honest, and the next ``choose`` may pick better points.
+    any other, so that uncertainty stays honest, and the next ``choose`` picks better points.
 
     Attributes:
         kernel: the kernel on points.
@@ -57,6 +58,7 @@ class Dictionary:
         cap: most points held.
         leverage: (λ, rng) to draw the points of ``choose`` by ridge leverage scores instead of greedily.
         candidates: points among which ``choose`` is greedy.
+        widen: let ``choose`` raise its tolerance until the cap suffices, so that no region is left out.
         generation: increases whenever the points were chosen anew.
         growth: how much larger than its pivot any coordinate was; round-off is magnified by it. Choosing the
             largest residual first keeps it at 1, the order of arrival does not.
@@ -70,8 +72,9 @@ class Dictionary:
         leverage: tuple[float, np.random.Generator] | None = None,
         *,
         candidates: int = CANDIDATES,
+        widen: bool = False,
     ) -> None:
-        self._leverage, self._candidates = leverage, candidates
+        self._leverage, self._candidates, self._widen = leverage, candidates, widen
         self.kernel = kernel
         self.tolerance = tolerance
         self.cap = cap
@@ -169,7 +172,7 @@ class Dictionary:
             return None
         self._clear()
         self.generation += 1
-        self._choose_greedily(join_points([before.points, X]))
+        self._choose_greedily(join_points([before.points, X]), self.tolerance)
         if not len(before.points):
             return np.zeros((len(self), 0))
         C, _ = self.coordinates(before.points)
@@ -195,12 +198,19 @@ class Dictionary:
         if self._leverage is not None:
             self.absorb(take(X, self._draw(X, *self._leverage)))
             return self.coordinates(X)
-        C, residual = self._choose_greedily(candidates)
         if candidates is X:
-            return C, residual
-        return self._cover(X)
+            return self._choose_greedily(X, self.tolerance)
+        tolerance = self.tolerance
+        while True:
+            self._choose_greedily(candidates, tolerance)
+            C, residual = self._cover(X, tolerance)
+            tolerance *= WIDEN
+            if not self.full or not self._widen or not 0.0 < tolerance < 1.0:
+                return C, residual
+            # What comes first would take all the room, and what comes last be left out: coarser, but everywhere.
+            self._clear()
 
-    def _cover(self, X: Points) -> tuple[FloatArray, FloatArray]:
+    def _cover(self, X: Points, tolerance: float) -> tuple[FloatArray, FloatArray]:
         """Append points of X that are not represented, largest residual first, a chunk of X at a time.
 
         Returns:
@@ -210,7 +220,7 @@ class Dictionary:
         for start in range(0, len(X), CHUNK):
             chunk = X[start : start + CHUNK]
             C, residual = self.coordinates(chunk)
-            threshold = max(self.tolerance, ROUND_OFF) * self.kernel.diag(chunk)
+            threshold = max(tolerance, ROUND_OFF) * self.kernel.diag(chunk)
             while not self.full:
                 i = int(np.argmax(residual - threshold))
                 if residual[i] <= threshold[i]:
@@ -232,11 +242,11 @@ class Dictionary:
         self.factor.half_solve_from(have, C)
         return C, np.maximum(residual - np.einsum("mk,mk->k", C[have:], C[have:]), 0.0)
 
-    def _choose_greedily(self, X: Points) -> tuple[FloatArray, FloatArray]:
+    def _choose_greedily(self, X: Points, tolerance: float) -> tuple[FloatArray, FloatArray]:
         """Pivoted Cholesky of k(X, X), stopped at the tolerance or the cap."""
         K = self.kernel(X)
         residual = np.diagonal(K).copy()
-        threshold = max(self.tolerance, ROUND_OFF) * residual
+        threshold = max(tolerance, ROUND_OFF) * residual
         C = np.zeros((min(self.cap, len(X)), len(X)))
         chosen: list[int] = []
         while len(chosen) < len(C):

@@ -116,7 +116,7 @@ class InterpolatedLandmarks:
     """A dictionary of next states; in between, values are interpolated in the space of k_ψ."""
 
     def __init__(self, value_kernel: Kernel, tolerance: float, cap: int) -> None:
-        self._dictionary = Dictionary(value_kernel, tolerance, cap)
+        self._dictionary = Dictionary(value_kernel, tolerance, cap, widen=True)
 
     def __len__(self) -> int:
         return len(self._dictionary)

@@ -36,7 +36,8 @@ def compressed(
         tolerance: largest squared residual, relative to k_φ(z, z), that the dictionary of state-actions leaves.
         value_tolerance: the same for k_ψ and the landmarks; 0 makes every next state a landmark.
         cap: most points in a dictionary; when it is reached nothing is appended, and the residuals that then
-            remain are part of σ and of the provable bonuses, so that uncertainty stays honest.
+            remain are part of σ and of the provable bonuses, so that uncertainty stays honest. The next rebuild
+            raises its tolerance until the cap suffices, so that no region is left without points.
         keep: transitions kept to choose dictionaries from; then the raw data are dropped.
         rebuild: choose both dictionaries anew whenever the data have doubled.
         centre: interpolate V around its mean: more accurate, but without a proof.
@@ -52,7 +53,7 @@ def compressed(
     return CompressedEmbedding(
         "compressed",
         kernel,
-        lambda part: Dictionary(part, tolerance, cap),
+        lambda part: Dictionary(part, tolerance, cap, widen=True),
         landmarks,
         lam,
         actions,
