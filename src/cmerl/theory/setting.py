@@ -18,7 +18,7 @@ from cmerl.theory.gain import Gamma, upper_gain
 
 Form: TypeAlias = Literal["paper", "tight"]
 
-FORMS = ("paper", "tight")
+FORMS: tuple[Form, ...] = ("paper", "tight")
 MOST_EPISODES = 2**100  # a search that gets this far has no answer
 
 

@@ -1,0 +1,251 @@
+"""``cmerl theory``: what the theorems promise, as numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from cmerl.theory import Setting
+
+HELP = """Tell what the theorems promise, as numbers: information gain, radii, regret, episodes for a PAC policy.
+
+\b
+Examples:
+    cmerl theory gain --points 12
+    cmerl theory regret --env cmerl/RiverSwim-v0 -o bounds.csv
+    cmerl theory pac --states 6 --actions 2 --horizon 20 --epsilon 0.5,1
+"""
+
+command = typer.Typer(help=HELP, no_args_is_help=True)
+
+Env = Annotated[str, typer.Option(help="A finite world whose sizes to take.", metavar="ID")]
+States = Annotated[int, typer.Option(help="States, with delta kernels.", metavar="S")]
+Actions = Annotated[int, typer.Option(help="Actions.", metavar="A")]
+Horizon = Annotated[int, typer.Option(help="Steps per episode.  [default: the world's, or 10]", metavar="H")]
+Features = Annotated[int, typer.Option(help="A linear kernel of so many features instead.", metavar="D")]
+BV = Annotated[float, typer.Option("--B-V", help="Bound on the norm of values, for --features.")]
+BP = Annotated[float, typer.Option("--B-P", help="Bound on the norm of the transition operator, for --features.")]
+Lam = Annotated[float, typer.Option(help="The ridge.")]
+Delta = Annotated[float, typer.Option(help="Failure probability.")]
+Zeta = Annotated[float, typer.Option(help="Misspecification.")]
+Output = Annotated[
+    Path | None, typer.Option("--output", "-o", help="Also write FILE.csv, FILE.json or a figure.", metavar="FILE")
+]
+
+COUNTS = "10,100,1000,10000,100000,1000000"
+
+
+@command.command()
+def gain(
+    kernel: Annotated[str, typer.Option(help="delta, linear, rbf or matern.")] = "delta",
+    points: Annotated[int, typer.Option(help="Points of a delta kernel, or of the grid.", metavar="M")] = 12,
+    dimension: Annotated[int, typer.Option(help="Features of a linear kernel, or dimensions.", metavar="D")] = 2,
+    lengthscale: Annotated[float, typer.Option(help="Of rbf and matern.")] = 0.3,
+    counts: Annotated[str, typer.Option(help="N, separated by commas.")] = COUNTS,
+    lam: Lam = 1.0,
+    output: Output = None,
+) -> int:
+    """Show the maximal information gain, and how much of it is known.
+
+    Examples:
+        cmerl theory gain --points 12
+        cmerl theory gain --kernel rbf --points 100 --dimension 2 -o gain.csv
+    """
+    from cmerl.theory import tables
+
+    rows = tables.gain_rows(
+        kernel, _wholes(counts), lam=lam, points=points, dimension=dimension, lengthscale=lengthscale
+    )
+    return _show(f"maximal information gain, {kernel} kernel", rows, output)
+
+
+@command.command()
+def radius(
+    env: Env = "",
+    states: States = 6,
+    actions: Actions = 2,
+    horizon: Horizon = 0,
+    features: Features = 0,
+    b_v: BV = 1.0,
+    b_p: BP = 1.0,
+    lam: Lam = 1.0,
+    delta: Delta = 0.1,
+    episodes: Annotated[str, typer.Option(help="Numbers of episodes, separated by commas.")] = COUNTS,
+    output: Output = None,
+) -> int:
+    """Show the radius of every mode at its largest.
+
+    Examples:
+        cmerl theory radius --env cmerl/RiverSwim-v0
+    """
+    setting = _setting(env, states, actions, horizon, features, b_v, b_p, lam, delta, 0.0)
+    from cmerl.theory import tables
+
+    return _show("confidence radii at their largest", tables.radius_rows(setting, _wholes(episodes)), output)
+
+
+@command.command()
+def regret(
+    env: Env = "",
+    states: States = 6,
+    actions: Actions = 2,
+    horizon: Horizon = 0,
+    features: Features = 0,
+    b_v: BV = 1.0,
+    b_p: BP = 1.0,
+    lam: Lam = 1.0,
+    delta: Delta = 0.1,
+    zeta: Zeta = 0.0,
+    episodes: Annotated[str, typer.Option(help="Numbers of episodes, separated by commas.")] = COUNTS,
+    output: Output = None,
+) -> int:
+    """Show the regret bounds of Thm 2, or with misspecification of Thm 3, and when they begin to say something.
+
+    Examples:
+        cmerl theory regret --env cmerl/RiverSwim-v0 -o bounds.json
+        cmerl theory regret --states 6 --actions 2 --horizon 20 --zeta 0.01 -o bounds.pdf
+    """
+    setting = _setting(env, states, actions, horizon, features, b_v, b_p, lam, delta, zeta)
+    from cmerl.theory import tables
+
+    return _show("bounds on cumulative regret", tables.regret_rows(setting, _wholes(episodes)), output)
+
+
+@command.command()
+def pac(
+    env: Env = "",
+    states: States = 6,
+    actions: Actions = 2,
+    horizon: Horizon = 0,
+    features: Features = 0,
+    b_v: BV = 1.0,
+    b_p: BP = 1.0,
+    lam: Lam = 1.0,
+    delta: Delta = 0.1,
+    zeta: Zeta = 0.0,
+    epsilon: Annotated[str, typer.Option(help="Accuracies, separated by commas.")] = "0.1,1,5",
+    failure: Annotated[float, typer.Option(help="Probability that the draw of the policy fails.")] = 0.1,
+    output: Output = None,
+) -> int:
+    """Show how many episodes make a policy drawn from those played epsilon-optimal.
+
+    Examples:
+        cmerl theory pac --env cmerl/RiverSwim-v0 --epsilon 0.5,1
+    """
+    setting = _setting(env, states, actions, horizon, features, b_v, b_p, lam, delta, zeta)
+    from cmerl.theory import tables
+
+    rows = tables.pac_rows(setting, _numbers(epsilon, float), failure)
+    return _show(f"episodes until ε-optimal with probability {1 - delta - failure:g}", rows, output)
+
+
+def _setting(
+    env: str,
+    states: int,
+    actions: int,
+    horizon: int,
+    features: int,
+    b_v: float,
+    b_p: float,
+    lam: float,
+    delta: float,
+    zeta: float,
+) -> Setting:
+    from cmerl.theory import tables
+
+    if features:
+        return tables.linear_setting(features, horizon or 10, B_V=b_v, B_P=b_p, lam=lam, delta=delta, zeta=zeta)
+    if env:
+        import gymnasium
+
+        import cmerl
+        from cmerl.errors import InputError
+
+        try:
+            world = gymnasium.make(env)
+        except gymnasium.error.Error as error:
+            raise InputError(f"there is no environment {env!r}: {error}") from None
+        model = cmerl.oracles.finite_model(world)
+        if model is None:
+            raise InputError(f"{env!r} is not a finite world whose model is known: give --states and --actions")
+        (states, actions), horizon = model.R.shape, horizon or cmerl.agents.base.find_horizon(world, None)
+    return tables.finite_setting(states, actions, horizon or 10, lam=lam, delta=delta, zeta=zeta)
+
+
+def _numbers(text: str, kind: Callable[[str], Any]) -> list[Any]:
+    from cmerl.errors import InputError
+
+    try:
+        return [kind(part) for part in text.split(",") if part.strip()]
+    except ValueError:
+        raise InputError(f"{text!r} is not a list of numbers separated by commas") from None
+
+
+def _wholes(text: str) -> list[int]:
+    return _numbers(text, int)
+
+
+def _show(title: str, rows: list[dict[str, Any]], output: Path | None) -> int:
+    """Print a table, and write it to a file whose ending says how."""
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(title=title)
+    for name in rows[0]:
+        table.add_column(name, justify="right")
+    for row in rows:
+        table.add_row(*(_cell(value) for value in row.values()))
+    Console().print(table)
+    if output is not None:
+        _write(title, rows, output)
+    return 0
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return ""
+    large = isinstance(value, int) and value >= 10**7
+    return f"{value:.4g}" if isinstance(value, float) or large else str(value)
+
+
+def _write(title: str, rows: list[dict[str, Any]], output: Path) -> None:
+    import csv
+    import json
+
+    from cmerl.errors import InputError
+
+    if output.suffix == ".json":
+        output.write_text(json.dumps(rows, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    elif output.suffix == ".csv":
+        with open(output, "w", newline="", encoding="utf-8") as file:
+            writer = csv.DictWriter(file, fieldnames=list(rows[0]))
+            writer.writeheader()
+            writer.writerows(rows)
+    elif output.suffix in (".pdf", ".png", ".svg"):
+        _draw(title, rows, output)
+    else:
+        raise InputError(f"{output.name!r} must end in .csv, .json, .pdf, .png or .svg")
+    typer.echo(f"written to {output}")
+
+
+def _draw(title: str, rows: list[dict[str, Any]], output: Path) -> None:
+    """Every column of numbers against the first one, on logarithmic axes."""
+    import math
+
+    from matplotlib.figure import Figure
+
+    first, *names = rows[0]
+    drawn = [row for row in rows if isinstance(row[first], int | float)]
+    figure = Figure(figsize=(5.0, 3.5), layout="constrained")
+    axes = figure.add_subplot(xscale="log", yscale="log", xlabel=first, title=title)
+    for name in names:
+        points = [(row[first], row[name]) for row in drawn if isinstance(row[name], int | float)]
+        points = [(x, y) for x, y in points if 0 < y < math.inf]
+        if points:
+            axes.plot(*zip(*points, strict=True), marker="o", markersize=3, label=name)
+    axes.legend()
+    figure.savefig(output)

@@ -1,0 +1,77 @@
+"""Every provable mode on 200 random worlds with its own adaptive policy, simulated; the simulation against agents."""
+
+import importlib.util
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from cmerl import CMERL
+from cmerl.confidence import Practical
+from cmerl.envs import random_mdp
+
+BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+
+
+@pytest.fixture
+def benchmarks(monkeypatch):
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    import provable
+    import tabular
+
+    # By its path: another package is called coverage too.
+    spec = importlib.util.spec_from_file_location("benchmark_of_coverage", BENCHMARKS / "coverage.py")
+    coverage = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(coverage)
+    yield coverage, provable, tabular
+    for name in ("provable", "tabular"):
+        sys.modules.pop(name, None)
+
+
+MODES = ["paper", "tight", "split", "nonnegative"]
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("delta", [0.5, 0.1, 0.05])
+def test_what_a_mode_rests_on_fails_no_more_often_than_it_says(benchmarks, mode, delta):
+    runs = benchmarks[0].coverage(mode, delta, worlds=200, episodes=12)
+    assert runs.left_set.mean() <= delta
+    assert runs.not_optimistic.mean() <= delta
+    assert runs.bound_broken.mean() <= delta
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_tenth_of_the_radius_fails(benchmarks, mode):
+    runs = benchmarks[0].coverage(mode, 0.5, worlds=100, episodes=12, shrink=10.0)
+    assert runs.left_set.mean() > 0.5
+
+
+@pytest.mark.parametrize("mode", [*MODES, "practical"])
+def test_the_simulation_plans_as_the_agent_does(benchmarks, mode):
+    _, provable, tabular = benchmarks
+    env = random_mdp(4, 2, seed=1, concentration=0.4, horizon=5)
+    reward = "learned" if mode == "practical" else lambda s, a: env.R[s, a]
+    bonus = Practical(prior_scale=0.7) if mode == "practical" else mode
+    agent = CMERL(env, seed=0, lam=0.1, bonus=bonus, reward=reward, reward_range=(0, 1), replan=False).learn(8)
+    runs = tabular.of_worlds([env], lam=0.1, seed=0)
+    for _, batch in agent._memory.batches:
+        for z, after in zip(batch.Z.astype(int), batch.next_states[:, 0].astype(int), strict=True):
+            runs.sum_r += 1.0 / (runs.visits[0, z[0], z[1]] + 1.1)
+            runs.visits[0, z[0], z[1]] += 1
+            runs.after[0, z[0], z[1], after] += 1
+    E = agent._memory.embeddings[0]
+    assert runs.gain[0] == pytest.approx(E.information_gain)
+    assert runs.sum_r[0] == pytest.approx(E.sum_r)
+    planned, original = [], tabular.Runs.plan
+    if mode == "practical":
+        planned.append(runs.plan(lambda h, v: 0.0, known=False, prior=0.7))
+    else:
+        proof = provable.ProvableRuns(mode, runs, delta=0.1)
+        proof.episode = 8
+        runs.plan = lambda *a, **k: planned.append(original(runs, *a, **k)) or planned[-1]
+        proof.step()
+    plan = agent.policy().plan
+    np.testing.assert_allclose(planned[0][0][0], plan.q_table(agent.states.encode_many(env.observations)), rtol=1e-9)
+    held = plan.task.mode.provable and agent.learn(1).history[-1].metrics["in_set"]
+    assert mode == "practical" or held == (not proof.left_set[0])
