@@ -11,6 +11,7 @@ import numpy as np
 from cmerl.errors import InputError
 
 _LENGTH = struct.Struct("<I")
+_PLAIN = frozenset([type(None), bool, int, float, str])  # JSON says them as they are
 
 
 def pack(tree: Any) -> bytes:
@@ -31,11 +32,13 @@ def unpack(content: bytes) -> Any:
 
 
 def _encode(value: Any, blobs: list[bytes]) -> Any:
-    if value is None or isinstance(value, bool | str) or type(value) in (int, float):
+    if type(value) in _PLAIN:
         return value
     if isinstance(value, np.ndarray | np.generic):
         return ["array" if isinstance(value, np.ndarray) else "scalar", *_array(np.asarray(value), blobs)]
     if isinstance(value, list):
+        if _PLAIN.issuperset(map(type, value)):
+            return ["list", *value]
         if len(value) > 1 and _alike(value):  # observations of an episode: one block rather than many small ones
             return ["arrays", *_array(np.array(value), blobs)]
         return ["list", *(_encode(item, blobs) for item in value)]
@@ -58,7 +61,7 @@ def _alike(items: list[Any]) -> bool:
     first = items[0]
     if not isinstance(first, np.ndarray | np.generic) or (isinstance(first, np.ndarray) and first.ndim == 0):
         return False
-    return all(type(x) is type(first) and x.dtype == first.dtype and x.shape == first.shape for x in items)
+    return len({(type(x), x.dtype, x.shape) if isinstance(x, np.ndarray | np.generic) else None for x in items}) == 1
 
 
 def _decode(node: Any, blobs: memoryview) -> Any:

@@ -112,8 +112,10 @@ class Recorder:
         at = self._chart.index(np.asarray(observations))
         np.add.at(self._visits, at[:-1][at[:-1] >= 0], 1)
         if isinstance(self._chart, Cells) and at.min() >= 0 and np.ndim(lesson["actions"][0]) == 0:
-            for action, move in zip(lesson["actions"], np.diff(self._chart.places[at], axis=0), strict=True):
-                self._moves.setdefault(float(action), np.zeros(3))[:] += [*move, 1.0]
+            actions, moves = np.array(lesson["actions"], dtype=np.float64), np.diff(self._chart.places[at], axis=0)
+            for action in set(actions.tolist()):
+                chosen = moves[actions == action]
+                self._moves.setdefault(action, np.zeros(3))[:] += [*chosen.sum(axis=0), len(chosen)]
 
     def snapshot(self) -> dict[str, Any]:
         """{"snapshot": …} of the agent as it is now, or {} if this is no episode for it or no states can be drawn."""

@@ -209,15 +209,15 @@ def report_of(agent: agents.Agent) -> dict[str, Any]:
 
 def plain(value: Any) -> Any:
     """A value ready for strict JSON: NumPy's numbers as Python's, what is not finite as null."""
+    if type(value) is float:
+        return value if math.isfinite(value) else None
+    if value is None or type(value) in (bool, int, str):
+        return value
     if isinstance(value, dict):
         return {str(key): plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple | np.ndarray):
+    if isinstance(value, list | tuple):
         return [plain(item) for item in value]
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    return value if value is None or isinstance(value, bool | int | str) else str(value)
+    return plain(value.tolist()) if isinstance(value, np.ndarray | np.generic) else str(value)
 
 
 def sentence(error: BaseException) -> str:
