@@ -8,7 +8,7 @@ from gymnasium import spaces
 from cmerl import CMERL
 from cmerl.agents.actions import ActionSet
 from cmerl.errors import InputError
-from cmerl.kernels import Delta
+from cmerl.kernels import RBF, Delta, StateAction
 
 
 def test_finite_action_spaces_are_enumerated():
@@ -117,3 +117,39 @@ def test_an_agent_with_continuous_actions_learns_saves_and_goes_on(tmp_path):
     half.save(tmp_path / "agent.safetensors")
     again = CMERL.load(tmp_path / "agent.safetensors", env=env()).learn(2)
     assert [r.ret for r in again.history] == [r.ret for r in agent.history]
+
+
+class Target(gymnasium.Env):
+    """Pays for an action near one that depends on where it stands; the state stays where it is."""
+
+    observation_space = spaces.Box(0.0, 1.0, (1,), np.float64)
+    action_space = spaces.Box(-3.0, 3.0, (1,), np.float64)
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        return np.array([0.4]), {}
+
+    def step(self, action):
+        assert self.action_space.contains(action)
+        return np.array([0.4]), float(1.0 - (action[0] - 1.0) ** 2 / 4.0), False, False, {}
+
+
+@pytest.mark.parametrize("backend", ["exact", "compressed"])
+def test_the_action_played_is_better_than_every_candidate_in_the_agents_own_eyes(backend):
+    agent = CMERL(Target(), horizon=3, seed=0, backend=backend, reward_range=(-4, 1)).learn(12)
+    policy = agent.policy(explore=False)
+    state = agent.states.encode(np.array([0.4]))
+    row = agent.actions.encode(policy(np.array([0.4]), 1))
+    q = policy._q(state, 1, np.vstack([row, agent.actions.rows, np.linspace(-1, 1, 401)[:, None]]))
+    candidates_q, near = q[1 : 1 + len(agent.actions)], np.abs(np.linspace(-1, 1, 401) - row[0, 0]) < 0.12
+    np.testing.assert_allclose(candidates_q, policy.plan.q(state, 1)[0], atol=1e-9)  # the same Q
+    assert q[0] >= candidates_q.max()
+    assert q[0] >= q[1 + len(agent.actions) :][near].max() - 1e-3 * np.ptp(q)  # brute force around it finds no better
+    assert not any(np.array_equal(row[0], candidate) for candidate in agent.actions.rows)
+
+
+def test_a_kernel_that_tells_actions_apart_is_not_asked_about_others():
+    kernel = StateAction(RBF(0.3), Delta())
+    agent = CMERL(Target(), horizon=3, seed=0, kernel=kernel, reward_range=(-4, 1)).learn(3)
+    played = agent.predict(np.array([0.4]))
+    assert any(np.array_equal(played, value) for value in agent.actions.values)

@@ -545,7 +545,7 @@ def test_candidates_of_continuous_actions():
             return np.zeros(1), float(1 - abs(action[0] - 0.5)), False, False, {}
 
     automatic = CMERL(Line(), horizon=2, reward_range=(-1, 1)).learn(12)
-    assert automatic.predict(np.zeros(1), explore=False) == pytest.approx(0.5, abs=0.3)
+    assert automatic.history[-1].ret > 1.0  # random actions get 0.75 on average
     agent = CMERL(Line(), horizon=2, actions=[[-1.0], [0.0], [0.5], [1.0]], reward_range=(-1, 1)).learn(12)
     assert agent.predict(np.zeros(1), explore=False) == pytest.approx(0.5)
     assert agent.history[-1].ret == pytest.approx(2.0)

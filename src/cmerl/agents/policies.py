@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
+from cmerl.actions import refine
 from cmerl.agents.actions import ActionSet
 from cmerl.agents.base import check_step
 from cmerl.agents.spaces import StateSpace
+from cmerl.embedding import ContinuousView, View
 from cmerl.planning import Plan
+
+FloatArray = NDArray[np.float64]
+
+REACH = 0.125  # half the distance between candidates of one dimension
 
 
 @dataclass(frozen=True)
@@ -27,7 +33,28 @@ class PlanPolicy:
     def __call__(self, obs: Any, step: int) -> Any:
         """The planned action for an observation at ``step``."""
         check_step(step, self.plan.task.problem.horizon)
-        return self.actions.values[self.plan.act(self.states.encode(obs), step)[0]]
+        state = self.states.encode(obs)
+        best = self.plan.act(state, step)[0]
+        start = self.actions.rows[best]
+        if not self._refinable(start):
+            return self.actions.values[best]
+        value = float(self._q(state, step, start[None])[0])
+        row = refine(lambda rows: self._q(state, step, rows), start, value, REACH)
+        return self.actions.values[best] if row is start else self.actions.decode(row)
+
+    def _refinable(self, row: FloatArray) -> bool:
+        """Whether Q can be asked for actions other than the candidates."""
+        known = self.plan.task.known_reward is not None  # for the candidates only
+        return self.actions.continuous and not known and len(self._at(row[None])) == len(self.plan.views)
+
+    def _at(self, rows: FloatArray) -> list[View]:
+        """The plan's views at these actions (k, d_a), those that can look there."""
+        moved = [view.with_actions(rows) for view in self.plan.views if isinstance(view, ContinuousView)]
+        return [view for view in moved if view is not None]
+
+    def _q(self, state: FloatArray, step: int, rows: FloatArray) -> FloatArray:
+        """Q (k,) of actions (k, d_a) at one state (1, d)."""
+        return np.asarray(replace(self.plan, views=self._at(rows)).q(state, step)[0])
 
     def table(self, observations: NDArray[Any]) -> NDArray[np.intp]:
         """The planned action at every step and observation (H, S), where actions are numbers."""

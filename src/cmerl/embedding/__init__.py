@@ -1,6 +1,6 @@
 """Conditional mean embeddings: one protocol, several ways to hold the data."""
 
-from cmerl.embedding.base import Coef, Embedding, Grid, View
+from cmerl.embedding.base import Coef, ContinuousView, Embedding, Grid, View
 from cmerl.embedding.compressed import CompressedEmbedding
 from cmerl.embedding.exact import ExactEmbedding
 from cmerl.embedding.facade import ConditionalMeanEmbedding
@@ -10,6 +10,7 @@ __all__ = [
     "Coef",
     "CompressedEmbedding",
     "ConditionalMeanEmbedding",
+    "ContinuousView",
     "Embedding",
     "ExactEmbedding",
     "Grid",

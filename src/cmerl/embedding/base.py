@@ -6,7 +6,7 @@ embedding holds its data (every transition, features, landmarks) is its own affa
 
 from __future__ import annotations
 
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,6 +40,15 @@ class View(Protocol):
 
     def grid(self, states: Points) -> Grid:
         """The embedding of that moment at states × all actions."""
+        ...
+
+
+@runtime_checkable
+class ContinuousView(View, Protocol):
+    """A view that can also look at actions which no plan ranged over."""
+
+    def with_actions(self, actions: FloatArray) -> View | None:
+        """The same at other actions (A, d_a); None where it cannot say anything about them."""
         ...
 
 

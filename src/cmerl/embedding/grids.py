@@ -8,7 +8,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -114,6 +114,10 @@ class ExactView:
     def grid(self, states: Points) -> ExactGrid:
         """The embedding of that moment at states × actions."""
         return ExactGrid(self.layout, self.regressions, states)
+
+    def with_actions(self, actions: FloatArray) -> ExactView | None:
+        """The same at other actions; None where the kernel lets actions share nothing."""
+        return None if self.layout.split else replace(self, layout=Layout(self.layout.kernel, actions))
 
 
 def by_action(values: list[FloatArray], layout: Layout) -> FloatArray:

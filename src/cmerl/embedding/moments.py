@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -163,3 +163,7 @@ class CompressedView:
         pairs = [features.coordinates(queries) for features in self.features]
         coordinates, residuals = [C for C, _ in pairs], [residual for _, residual in pairs]
         return CompressedGrid(self.layout, self.lam, self.n, coordinates, residuals, self.factors)
+
+    def with_actions(self, actions: FloatArray) -> CompressedView | None:
+        """The same at other actions; None where the kernel lets actions share nothing."""
+        return None if self.layout.split else replace(self, layout=Layout(self.layout.kernel, actions))
