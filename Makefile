@@ -18,7 +18,7 @@ help:
 	@echo "make lint    ruff, mypy --strict, import-linter"
 	@echo "make format  let ruff rewrite the sources"
 	@echo "make bench   measure and print every ratio in benchmarks/"
-	@echo "make picture draw docs/images/regret.png anew"
+	@echo "make picture draw the pictures of the README anew"
 	@echo "make docs    build the documentation into site/"
 
 setup: $(STAMP)
@@ -59,8 +59,8 @@ format: setup
 bench: setup
 	@for b in benchmarks/bench_*.py; do echo "== $$b"; $(BIN)/python $$b || exit 1; done
 
-picture: setup
-	$(BIN)/python benchmarks/readme_picture.py
+picture: setup browser
+	$(BIN)/python benchmarks/pictures.py
 
 docs: setup
 	$(BIN)/mkdocs build --strict --quiet

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
@@ -157,11 +156,25 @@ def test_a_cache_that_does_not_fit_is_made_anew(change: str, tmp_path, parsed) -
         cache.write_bytes(content)
     if change == "foreign cache":
         cache.write_bytes(b"something else")
-    os.utime(tmp_path / "episodes.jsonl", ns=(1, 1))
     table = columns.read(tmp_path).columns()
     assert table.episode.tolist() == [r["episode"] for r in rows]
     assert table.seed.tolist() == [r["seed"] for r in rows]
     assert parsed == [5, len(rows)]
+
+
+def test_large_files_are_probed_and_equal_bytes_are_not_read_again(tmp_path, parsed, monkeypatch) -> None:
+    monkeypatch.setattr(columns, "PROBES", 8)
+    monkeypatch.setattr(columns, "PROBE", 16)
+    rows = [row(i) for i in range(50)]
+    write(tmp_path, rows)
+    columns.read(tmp_path)
+    cache = (tmp_path / "episodes.cache").read_bytes()
+    write(tmp_path, rows)
+    columns.read(tmp_path)
+    assert parsed == [50]
+    assert (tmp_path / "episodes.cache").read_bytes() == cache
+    write(tmp_path, [row(i, seed=3) for i in range(50)])
+    assert set(columns.read(tmp_path).columns().seed) == {3}
 
 
 def test_without_episodes_there_are_no_columns_and_no_cache(tmp_path) -> None:

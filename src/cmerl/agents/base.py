@@ -13,7 +13,7 @@ import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
-from cmerl import oracles
+from cmerl import notebooks, oracles
 from cmerl.agents import storage
 from cmerl.errors import CmerlError, InputError
 
@@ -160,6 +160,18 @@ class Agent(ABC):
             raise InputError(f"episode {record.episode} cannot be learned after {len(self.history)} others")
         self._relearn(lesson)
         self.history.append(record)
+
+    def _repr_html_(self) -> str:
+        """For notebooks: how it has done, and what it says of itself."""
+        returns = [record.ret for record in self.history]
+        regrets = [record.regret for record in self.history if record.regret is not None]
+        about: dict[str, Any] = {"horizon": self.horizon, "seed": self.seed, "episodes": len(returns)}
+        if returns:
+            about |= {"last return": returns[-1], "best return": max(returns)}
+        if regrets:
+            about["cumulative regret"] = float(sum(regrets))
+        diagnostics: Callable[[], dict[str, Any]] = getattr(self, "diagnostics", dict)
+        return notebooks.facts(self.name, {**about, **diagnostics()}, notebooks.curve(returns, "return by episode"))
 
     @abstractmethod
     def policy(self, explore: bool = True) -> Policy:

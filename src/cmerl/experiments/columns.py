@@ -27,7 +27,7 @@ FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 BLOCK = 1 << 22  # bytes read at a time
-ENDS = 1 << 16  # bytes at either end that tell whether a cache belongs to a file
+PROBES, PROBE = 256, 1 << 12  # how often and how many bytes to look at to tell whether a cache belongs to a file
 NUMBERS = ("return", "length", "regret", "seconds")
 KEYS = ("env", "agent", "seed", "episode", *NUMBERS)
 TEXT, WHOLE, NUMBER = frozenset[type]([str]), frozenset[type]([int]), frozenset[type]([float, int, type(None)])
@@ -106,8 +106,7 @@ class EpisodeLog:
         self._envs, self._agents = Names(), Names()
         self._texts: dict[str, Names] = {}
         self._parts: list[tuple[IntArray, dict[str, FloatArray]]] = []  # keys (n, 4) and columns of each block
-        self._ends = ""
-        self._modified = 0
+        self._print = ""  # of the file as far as it was read
 
     # --- reading ---
 
@@ -121,8 +120,7 @@ class EpisodeLog:
                         changed = True
                         self._add(lines)
                 if changed:
-                    self._ends = _fingerprint(file, self._offset)
-                self._modified = os.fstat(file.fileno()).st_mtime_ns
+                    self._print = _fingerprint(file, self._offset)
         except FileNotFoundError:
             changed = bool(self._offset)
             self._clear()
@@ -146,10 +144,8 @@ class EpisodeLog:
 
     def _check_same(self, file: Any) -> bool:
         """Begin anew if the file is not the one read so far, grown; whether it had to."""
-        status = os.fstat(file.fileno())
-        grown = status.st_size > self._offset
-        untouched = status.st_size == self._offset and status.st_mtime_ns == self._modified
-        if not self._offset or ((grown or untouched) and self._ends == _fingerprint(file, self._offset)):
+        long_enough = os.fstat(file.fileno()).st_size >= self._offset
+        if not self._offset or (long_enough and self._print == _fingerprint(file, self._offset)):
             return False
         self._clear()
         return True
@@ -221,10 +217,8 @@ class EpisodeLog:
         """Write the cache; where the directory cannot be written to, there is none."""
         keys, values = self._merged()
         about = {
-            "kind": "episodes",
             "offset": self._offset,
-            "ends": self._ends,
-            "modified": self._modified,
+            "print": self._print,
             "skipped": self.skipped,
             "envs": self._envs.known,
             "agents": self._agents.known,
@@ -237,15 +231,14 @@ class EpisodeLog:
         """Begin where the cache ends, if it is whole; ``update`` checks that it belongs to the file."""
         try:
             tensors, about = storage.read(self.cache_path)
+            offset, fingerprint, skipped = about["offset"], about["print"], about["skipped"]
+            envs, agents, texts = about["envs"], about["agents"], about["texts"]
             keys = tensors.pop("keys")
-            if about["kind"] != "episodes" or keys.shape[1:] != (4,):
-                return
-        except (InputError, KeyError):
+        except (InputError, KeyError):  # damaged, of another kind, or of another version
             return
-        self._offset, self._ends, self._modified = about["offset"], about["ends"], about["modified"]
-        self.skipped = about["skipped"]
-        self._envs, self._agents = Names(about["envs"]), Names(about["agents"])
-        self._texts = {name: Names(known) for name, known in about["texts"].items()}
+        self._offset, self._print, self.skipped = offset, fingerprint, skipped
+        self._envs, self._agents = Names(envs), Names(agents)
+        self._texts = {name: Names(known) for name, known in texts.items()}
         self._parts = [(keys, tensors)] if len(keys) else []
 
 
@@ -312,8 +305,10 @@ def _floats(entries: Sequence[Any]) -> FloatArray:
 
 
 def _fingerprint(file: Any, size: int) -> str:
-    """Of the first and last bytes of the first ``size``."""
-    file.seek(0)
-    head = file.read(min(ENDS, size))
-    file.seek(max(size - ENDS, 0))
-    return hashlib.sha256(head + file.read(min(ENDS, size))).hexdigest()
+    """Of the first ``size`` bytes: of all of them up to a megabyte, and of probes all over a larger file."""
+    whole = size <= PROBES * PROBE
+    digest = hashlib.sha256()
+    for start in [0] if whole else np.linspace(0, size - PROBE, PROBES).astype(np.int64).tolist():
+        file.seek(start)
+        digest.update(file.read(size if whole else PROBE))
+    return digest.hexdigest()

@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from cmerl import agents
+from cmerl import agents, notebooks
 from cmerl.errors import InputError
 from cmerl.experiments.files import read_json
 from cmerl.experiments.spec import Spec
@@ -87,6 +87,20 @@ class Results:
             raise InputError("plots need the report extra: pip install 'cmerl[report]'") from None
         return draw(self)
 
+    def _repr_html_(self) -> str:
+        """For notebooks: the summary."""
+        head = ("environment", "agent", "seeds", "episodes", "mean return", "cumulative regret", "seconds an episode")
+        rows = [
+            (
+                *(row[key] for key in ("env", "agent", "seeds", "episodes")),
+                _estimate(row["return"]),
+                _estimate(row["cumulative_regret"]),
+                row["seconds_per_episode"],
+            )
+            for row in self.summary()["results"]
+        ]
+        return notebooks.grid(f"{self.directory}, {'' if self.finished else 'un'}finished", head, rows)
+
     def __repr__(self) -> str:
         state = "finished" if self.finished else "unfinished"
         return f"Results({str(self.directory)!r}, {len(self.units)} units, {len(self.episodes)} episodes, {state})"
@@ -95,3 +109,10 @@ class Results:
 def load(directory: str | os.PathLike[str]) -> Results:
     """The results in a run directory, finished or not."""
     return Results(directory)
+
+
+def _estimate(estimate: dict[str, Any] | None) -> str:
+    if estimate is None:
+        return "–"
+    interval = "" if estimate["low"] is None else f" ({estimate['low']:.4g} – {estimate['high']:.4g})"
+    return f"{estimate['mean']:.4g}{interval}"

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from cmerl.errors import InputError
+from cmerl.experiments import columns
 from cmerl.experiments.engines.base import EpisodeFinished, Event, Task, UnitFailed, UnitFinished
 from cmerl.experiments.files import read_json, to_line, whole_lines, write_atomically, write_json
 from cmerl.experiments.journal import FileJournal, Tail
@@ -224,6 +225,7 @@ class Ledger:
         self._file.close()
         if self.finished:
             self._write_episodes()
+            columns.read(self.run.path)  # leaves the cache that makes reports of large runs quick
             jitter = max((float(report.get("jitter") or 0.0) for report in self.reports.values()), default=0.0)
             write_json(self.run.manifest_file, {**self.run.manifest(), "jitter": jitter})
         self._refresh()

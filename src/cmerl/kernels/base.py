@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cmerl import notebooks
 from cmerl.errors import KernelError
 from cmerl.kernels.checks import as_pair, as_points
 
@@ -44,6 +45,10 @@ class Kernel(ABC):
                 f"A kernel named {cls.__name__} already exists in {known.__module__}: choose another name."
             )
         REGISTRY[cls.__name__] = cls
+
+    def _repr_html_(self) -> str:
+        """For notebooks."""
+        return notebooks.facts(type(self).__name__, {field.name: getattr(self, field.name) for field in fields(self)})
 
     @abstractmethod
     def __call__(self, X: Points, Y: Points | None = None) -> FloatArray:
