@@ -32,20 +32,22 @@ sys.path.append(str(ROOT / "tests" / "report"))
 import browser  # noqa: E402 - the tests' own
 
 IMAGES = ROOT / "docs" / "images"
-WIDTH, HEIGHT = 1120, 900  # of the page's picture
+WIDTH, HEIGHT = 1120, 936  # of the page's picture
 EPISODES, SEEDS = 60, 8
 FRAMES = 45  # episodes of the animation
 COLOURS = 96
 
 
-def page_picture(target: Path, jobs: int) -> None:
-    """The top of the demonstration's page."""
+def page_picture(target: Path, jobs: int, run: Path | None = None) -> None:
+    """The top of the demonstration's page, of a run that is there or of a new one."""
     with tempfile.TemporaryDirectory() as folder:
-        spec = {**demo.SPEC, "episodes": EPISODES, "seeds": SEEDS, "jobs": jobs}
-        run = experiments.run(spec, out=Path(folder) / "run").directory
+        if run is None:
+            spec = {**demo.SPEC, "episodes": EPISODES, "seeds": SEEDS, "jobs": jobs}
+            run = experiments.run(spec, out=Path(folder) / "run").directory
+        page = report.write_page(run, Path(folder) / "page.html")
         with browser.open_browser(Path(folder) / "profile") as driver:
             browser.size(driver, WIDTH, HEIGHT)
-            browser.show(driver, report.write_page(run).as_uri())
+            browser.show(driver, page.as_uri())
             browser.picture(driver, target, whole=False)
     Image.open(target).convert("P", palette=Image.Palette.ADAPTIVE, colors=128).save(target, optimize=True)
 
@@ -97,11 +99,12 @@ def frame(env: Any, record: Any, paths: list[Any], layers: list[Any]) -> Image.I
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--run", type=Path, help="take the page of this run instead of a new one")
     parser.add_argument("--only", choices=("page", "animation"))
     options = parser.parse_args()
     IMAGES.mkdir(parents=True, exist_ok=True)
     if options.only != "animation":
-        page_picture(IMAGES / "report.png", options.jobs)
+        page_picture(IMAGES / "report.png", options.jobs, options.run)
     if options.only != "page":
         animation(IMAGES / "exploring.gif")
 
