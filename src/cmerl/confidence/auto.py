@@ -40,7 +40,7 @@ class Auto(Mode):
     Args:
         candidates: what to balance; by default scales of the optimistic prior.
         width: c, the width of the confidence intervals of mean returns in units of the largest return.
-        floor: what an episode may cost by bad luck, in units of the largest return; 0.1 keeps a candidate that
+        floor: what an episode may cost by bad luck, in units of the largest return; 0.2 keeps a candidate that
             promises everything from being played for ever, without playing the others often.
     """
 
@@ -48,7 +48,7 @@ class Auto(Mode):
     provable: ClassVar[bool] = False
     candidates: tuple[Candidate, ...] = scales()
     width: float = 1.0
-    floor: float = 0.1
+    floor: float = 0.2
 
     def __post_init__(self) -> None:
         check_number("width", self.width)
