@@ -17,6 +17,7 @@ from cmerl.theory import (
     informative_from,
     pac_episodes,
     paper_pac_episodes,
+    radii,
     regret_bound,
 )
 
@@ -345,3 +346,20 @@ def test_bad_pac_requests(change):
         pac_episodes(**{"epsilon": 1.0, "failure": 0.1, **riverswim(), **change})
     with pytest.raises(InputError):
         paper_pac_episodes(epsilon=-1.0, horizon=2, d_eff=1.0)
+
+
+# --- radii -------------------------------------------------------------------------------------------------
+
+
+def test_the_largest_radii_are_those_of_the_modes_at_the_largest_gain():
+    H, lam, delta, gamma, B_P, D = 4, 0.5, 0.2, 3.0, 1.7, math.sqrt(2)
+    found = radii(episodes=3, horizon=H, gamma=gamma, lam=lam, B_V=2.0, B_P=B_P, delta=delta)
+    noise = D**2 * min(2 * gamma, 2 * H) + D**2 / 2 * math.log(2 / delta)
+    assert found["paper"] ** 2 == pytest.approx(
+        2 * lam * B_P**2 + 256 * (1 + 1 / lam) * gamma * math.log(2 * 9 * H / (delta / 2))
+    )
+    assert found["tight"] ** 2 == pytest.approx(lam * B_P**2 + noise)
+    assert found["split"] ** 2 == pytest.approx(noise)
+    assert found["nonnegative"] == pytest.approx(0.5 * math.sqrt(2 * (gamma + math.log(2 * H / delta))))
+    before = radii(episodes=1, horizon=H, gamma=gamma, lam=lam, B_V=2.0, B_P=B_P, delta=delta)
+    assert before["split"] ** 2 == pytest.approx(D**2 / 2 * math.log(2 / delta))  # no data yet, no noise summed
