@@ -2,7 +2,7 @@
 
 >>> import cmerl.agents
 >>> cmerl.agents.names()
-['balanced', 'cme-rl', 'greedy', 'random']
+['balanced', 'cme-rl', 'greedy', 'psrl', 'random', 'ucbvi']
 """
 
 from __future__ import annotations
@@ -16,11 +16,15 @@ import gymnasium
 from cmerl.agents.balanced import BalancedAgent
 from cmerl.agents.base import Agent, EpisodeRecord, Policy
 from cmerl.agents.cme_rl import CMERL
+from cmerl.agents.psrl import PSRL
 from cmerl.agents.simple import GreedyAgent, RandomAgent
+from cmerl.agents.ucbvi import UCBVI
 from cmerl.errors import InputError
 
 __all__ = [
     "CMERL",
+    "PSRL",
+    "UCBVI",
     "Agent",
     "BalancedAgent",
     "EpisodeRecord",
@@ -33,7 +37,9 @@ __all__ = [
     "options",
 ]
 
-_AGENTS: dict[str, type[Agent]] = {agent.name: agent for agent in (CMERL, BalancedAgent, GreedyAgent, RandomAgent)}
+_AGENTS: dict[str, type[Agent]] = {
+    agent.name: agent for agent in (CMERL, BalancedAgent, GreedyAgent, PSRL, RandomAgent, UCBVI)
+}
 
 
 def names() -> list[str]:
