@@ -8,7 +8,7 @@ import pytest
 from gymnasium import spaces
 
 from cmerl import CMERL
-from cmerl.agents.automatic import automatic_value_kernel, seen_spread, state_kernel
+from cmerl.agents.automatic import automatic_kernel, automatic_value_kernel, seen_spread, state_kernel
 from cmerl.agents.spaces import StateSpace
 from cmerl.kernels import RBF, Delta, Hamming
 
@@ -71,6 +71,15 @@ def test_many_categories_are_compared_one_by_one_unless_there_is_nothing_else():
     np.testing.assert_allclose(k(X)[0, 1], 0.7)
     assert isinstance(state_kernel(RBF, 0.1, StateSpace.of(space[0]), np.ones(10)), Delta)
     assert Hamming()(X[:, :10])[0, 1] == pytest.approx(0.7)
+
+
+def test_continuous_actions_share_half_at_most_with_those_far_away():
+    states = StateSpace.of(spaces.Box(0.0, 1.0, (1,)))
+    near_and_far = np.array([[0.5, 0.0], [0.5, 0.1], [0.5, 1.0]])
+    smooth = automatic_kernel(0.9, states, np.ones(1), RBF(0.25), 1)(near_and_far[:1], near_and_far)[0]
+    np.testing.assert_allclose(smooth, [1.0, 0.5 + 0.5 * np.exp(-0.08), 0.5], atol=1e-3)
+    names = automatic_kernel(0.9, states, np.ones(1), Delta(), 1)(near_and_far[:1], near_and_far)[0]
+    np.testing.assert_allclose(names, [1.0, 0.9, 0.9])
 
 
 def test_more_columns_get_a_wider_kernel():

@@ -26,7 +26,10 @@ def automatic_kernel(
 
     A fraction ρ of the kernel does not look at the action. The rest is each action's own, at half the width: were it
     as wide as what they share, an action found bad on one side of a goal would be taken for bad on the other too.
+    Continuous actions share with their neighbours already, and with all others half at most.
     """
+    if not isinstance(action_kernel, Delta):
+        rho = min(rho, 0.5)
     shared = StateAction(state_kernel(RBF, WIDTH, states, spread), Constant(rho), action_dims)
     own = StateAction(state_kernel(RBF, WIDTH / 2, states, spread), (1.0 - rho) * action_kernel, action_dims)
     return shared + own
