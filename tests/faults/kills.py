@@ -56,7 +56,7 @@ def torment(directory: Path, kills: int, episodes: int, rng: random.Random, toll
         workers = processes.children(process.pid)
         victim = rng.choice(["driver", "everything", *["worker"] * len(workers)])
         setattr(toll, victim, getattr(toll, victim) + 1)
-        print(f"kill {toll.kills} of run {toll.runs}: {victim}, with {_size(directory)} bytes in journals", flush=True)
+        print(f"kill {toll.kills} of run {toll.runs}: {victim}, with {_size(directory)} bytes written", flush=True)
         if victim == "worker":
             processes.kill([rng.choice(workers)])
             continue
