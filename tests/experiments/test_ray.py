@@ -26,7 +26,7 @@ from cmerl.experiments.packing import unpack
 from cmerl.experiments.spec import parse
 from cmerl.experiments.units import Unit, play, units_of
 
-SPEC = {"environments": ["cmerl/RiverSwim-v0"], "agents": ["cme-rl"], "episodes": 80, "seeds": 3}
+SPEC = {"environments": ["cmerl/RiverSwim-v0"], "agents": ["cme-rl"], "episodes": 60, "seeds": 2}
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -128,7 +128,7 @@ def test_journals_on_a_shared_disk_are_written_by_workers_and_survive_them(clust
         address=cluster.address,
         journals="shared",
         out=tmp_path / "run",
-        callbacks=[from_episode(90, lambda: kill_one(cluster.head_node))],
+        callbacks=[from_episode(20, lambda: kill_one(cluster.head_node))],
     )
     assert caplog.text.count("its worker died") == 1
     assert bytes_of(results) == bytes_of(local)
