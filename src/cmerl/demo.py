@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
-EPISODES, SEEDS = 60, 4
+EPISODES, SEEDS = 40, 4
 QUICK_EPISODES, QUICK_SEEDS = 20, 2
 
 SPEC: dict[str, Any] = {
