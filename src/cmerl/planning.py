@@ -35,6 +35,8 @@ class Task:
         mode: the bonus mode.
         r_min: the smallest reward; rewards are shifted by it.
         max_return: a known maximal return, or None.
+        ceiling: (most per step, most once more at the end) to hope for, in the environment's units, where that is
+            less than the range of rewards allows; None to hope for all of it.
         known_reward: the reward function, or None to learn it.
         states: all states (S, d) where they are finitely many, else None.
     """
@@ -43,6 +45,7 @@ class Task:
     mode: Mode
     r_min: float
     max_return: float | None = None
+    ceiling: tuple[float, float] | None = None
     known_reward: KnownReward | None = None
     states: Points | None = None
 
@@ -55,6 +58,9 @@ class Task:
         """The most that can be left at ``step``, shifted."""
         steps = self.problem.horizon - step
         most = steps * self.problem.width
+        if self.ceiling is not None and steps > 0:
+            per_step, once = self.ceiling
+            most = min(most, steps * (per_step - self.r_min) + once)
         if self.max_return is None or steps == 0:
             return most
         return min(most, max(self.max_return - self.problem.horizon * self.r_min, 0.0))
@@ -241,18 +247,20 @@ def make_plan(
     site: Site
     own_site: Site | None = None  # with one embedding, its support is the site of every step
     v = np.zeros(len(embeddings[-1].support))  # V_{H+1} = 0 (line 3)
-    for step in reversed(range(first_step, H)):  # line 4
+    repeat = embeddings[0].repeat
+    for step in reversed(range(first_step, H, repeat)):  # line 4
         i = min(step, len(embeddings) - 1)
         E = embeddings[i]
-        left = H - 1 - step
+        span = min(repeat, H - step)
+        left = H - span - step
         terms = excess = BonusTerms()
         value_norms = None if norms is None else norms.current
         if left > 0 or mode.to_the_letter or (mode.rewards_too and task.known_reward is None):
             terms = mode.bonus(task.problem, E, episode=episode, step=step, norms=value_norms)
         if left > 0 or mode.to_the_letter or not mode.provable:
             excess = mode.excess(task.problem, E, episode=episode, step=step, norms=value_norms)
-        stage = _stage(E, v, task, step, terms, excess)
-        stages.append(stage)
+        stage = _stage(E, v, task, step, span, terms, excess)
+        stages += [stage] * span  # an action that is held may be changed at every step all the same
         if norms is not None:
             norms.advance(stage, step)
         if step == first_step:
@@ -271,13 +279,15 @@ def make_plan(
     return Plan(task, views, rewards, stages[::-1], order, episode, n, first_step, sign)
 
 
-def _stage(E: Embedding, v: FloatArray, task: Task, step: int, terms: BonusTerms, excess: BonusTerms) -> Stage:
+def _stage(
+    E: Embedding, v: FloatArray, task: Task, step: int, span: int, terms: BonusTerms, excess: BonusTerms
+) -> Stage:
     """Regress the value of what follows, and the reward with it unless it is known or has its own bonus."""
-    left = task.problem.horizon - 1 - step
+    left = task.problem.horizon - span - step
     terminal = -task.r_min * left  # a terminated state earns 0 a step, which is −r_min when shifted
     separate = task.known_reward is not None or task.reward_bonus
     prior = task.mode.optimism * task.cap(step + 1 if separate else step)
-    reward, shift = (0.0, 0.0) if separate else (1.0, -task.r_min)
+    reward, shift = (0.0, 0.0) if separate else (span / E.repeat, -task.r_min * span)
     return Stage(E.backup(v, reward=reward, offset=shift - prior, terminal=terminal), prior, terms, excess)
 
 

@@ -82,6 +82,9 @@ class CMERL(Agent):
         backend: how the embedding is held: "exact"; "compressed", at a cost that does not grow with the data;
             "nystrom" or "fourier", classical sketches; "auto" is exact while that is quick, then compressed
             (provable modes stay exact).
+        model: "direct" regresses V(s') on state-actions; "displacement" regresses s' − s and reads V where that
+            leads, which suits small, smooth steps; "auto" compares held-out predictions whenever the data have
+            doubled (practical mode on real-valued observations).
         delta: failure probability of everything that a provable mode claims, together.
         reward_range: (lo, hi), or "auto": starts at (0, 1) and widens to what is seen.
         max_return: a known maximal return of an episode, if there is one.
@@ -113,6 +116,7 @@ class CMERL(Agent):
         bonus: str | Mode = "practical",
         reward: RewardFunction | Literal["learned"] = "learned",
         backend: str = "auto",
+        model: str = "auto",
         delta: float = 0.1,
         reward_range: tuple[float, float] | Auto = "auto",
         max_return: float | None = None,
@@ -144,6 +148,7 @@ class CMERL(Agent):
                 bonus=bonus,
                 reward=reward,
                 backend=backend,
+                model=model,
                 delta=delta,
                 max_return=max_return,
                 constants={"B_P": B_P, "B_V": B_V, "B_R": B_R},
@@ -160,7 +165,8 @@ class CMERL(Agent):
         """Everything but the environment, the same for a new agent and a loaded one."""
         self._all_states, self.options, self._rewards = all_states, options, rewards
         self._memory = Memory(
-            options.recipe(self.states, self.actions, self.seed), 1 if options.time_homogeneous else self.horizon
+            options.recipe(self.states, self.actions, self.horizon, self.seed),
+            1 if options.time_homogeneous else self.horizon,
         )
         self._evidence: dict[str, Any] = {}  # what the last episode proved
         self._certifier_made: Certifier | None = None
@@ -456,6 +462,7 @@ class CMERL(Agent):
             mode=mode if explore else Greedy(),
             r_min=self.reward_range[0],
             max_return=self.options.max_return,
+            ceiling=self._rewards.ceiling(len(self.history)) if self._memory.displacement else None,
             known_reward=self._known_reward,
             states=self._all_states,
         )
@@ -481,13 +488,12 @@ class CMERL(Agent):
     # --- learning ---
 
     def _after_step(self, step: int, obs: Any, action: Any, reward: float, next_obs: Any, done: bool) -> None:
-        self._rewards.see(reward)
+        self._rewards.see(reward, done)
         state, next_state = self.states.encode(obs), self.states.encode(next_obs)
         z = np.hstack([state, self.actions.encode(action)])
-        if self.options.replan:
+        if self.options.replan and self._memory.displacement is None:
             embedding = self._memory.embeddings[min(step, len(self._memory.embeddings) - 1)]
             self._surprise += math.log1p(float(embedding.std(z)[0]) ** 2 / self.lam)
-        self._rewards.may_end |= done
         self._pending.append((step, z, next_state, reward, done))
 
     def _replanned(self, step: int) -> PlanPolicy | None:
@@ -498,7 +504,7 @@ class CMERL(Agent):
         return PlanPolicy(plan, self.states, self.actions)
 
     def _absorb(self) -> None:
-        self._flush()
+        self._flush(end=False)
         self._replans += 1
 
     def _end_episode(self) -> None:
@@ -573,7 +579,7 @@ class CMERL(Agent):
         with contextlib.suppress(CmerlError):
             self._end_episode()
 
-    def _flush(self) -> None:
+    def _flush(self, *, end: bool = True) -> None:
         """Learn from the pending transitions."""
         self._surprise = 0.0
         self._plans.clear()
@@ -582,4 +588,4 @@ class CMERL(Agent):
         pending, self._pending = self._pending, []
         steps, Z, next_states, rewards, done = zip(*pending, strict=True)
         batch = Transitions.of(np.vstack(Z), np.vstack(next_states), rewards, done)
-        self._memory.update(np.array(steps, dtype=np.intp), batch)
+        self._memory.update(np.array(steps, dtype=np.intp), batch, end=end)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,11 +18,20 @@ from cmerl.agents.automatic import (
     shared_fraction,
     state_kernel,
 )
+from cmerl.agents.modelling import ROLLOUTS, choose_repeat, displacement_is_better
 from cmerl.agents.spaces import StateSpace
-from cmerl.embedding import CompressedEmbedding, Embedding, ExactEmbedding, compressed, fourier, nystrom
+from cmerl.embedding import (
+    CompressedEmbedding,
+    DisplacementEmbedding,
+    Embedding,
+    ExactEmbedding,
+    compressed,
+    fourier,
+    nystrom,
+)
 from cmerl.errors import InputError
 from cmerl.growing import nested, part
-from cmerl.kernels import RBF, Kernel
+from cmerl.kernels import RBF, Delta, Kernel
 from cmerl.kernels.spec import from_spec, to_spec
 from cmerl.transitions import Transitions, concatenate
 
@@ -33,6 +41,7 @@ IntArray = NDArray[np.intp]
 log = logging.getLogger("cmerl")
 
 BACKENDS = ("auto", "exact", "compressed", "nystrom", "fourier")
+MODELS = ("auto", "direct", "displacement")
 EXACT_LIMIT = 1000  # distinct state-actions up to which an exact episode is a matter of milliseconds
 KEEP = 20_000  # transitions logged: what dictionaries are chosen from, and what save() writes
 
@@ -49,6 +58,8 @@ class Recipe:
         actions: the finite action set (A, d_a).
         action_kernel: k_a of the automatic kernel.
         backend: one of ``BACKENDS``.
+        model: one of ``MODELS``; a displacement needs numeric states, and no proof.
+        horizon: steps per episode, for which the action repeat of a displacement is chosen.
         track_std: whether plans use σ.
         provable: whether bounds must hold: then "auto" stays exact, and V is interpolated as it is.
         seed: for random sketches.
@@ -64,6 +75,8 @@ class Recipe:
     track_std: bool
     provable: bool
     seed: int
+    model: str = "direct"
+    horizon: int = 1
 
     def kernels(self, rho: float, spread: FloatArray) -> tuple[Kernel, Kernel]:
         """k_φ and k_ψ, as given or as the data have it."""
@@ -102,31 +115,60 @@ class Memory:
         self.batches: list[tuple[IntArray, Transitions]] | None = []  # None once it was too long to keep
         self.n = 0
         self._adapted_at = 0
+        self._ends: list[bool] = []  # whether an episode was over with each batch
+        self._chosen_at = 0
+        self._starts: list[FloatArray] = []  # of the latest episodes
+        self.displacement: DisplacementEmbedding | None = None  # where it is what plans are made with
         self._make()
 
     def _make(self) -> None:
         make, kernels = self.recipe.make, (self.kernel, self.value_kernel)
         self.embeddings: list[Embedding] = [make(*kernels, self._backend) for _ in range(self._count)]
 
-    def update(self, steps: IntArray, batch: Transitions) -> None:
-        """Learn transitions made at the given steps (n,)."""
+    def update(self, steps: IntArray, batch: Transitions, *, end: bool = True) -> None:
+        """Learn transitions made at the given steps (n,); ``end`` says whether an episode is over with them."""
         try:
             self._learn(steps, batch)
         except BaseException:
             # With an embedding for each step, some have learned their part of the batch: start again without it.
             if self._count > 1 and self.batches:
-                self._relearn(self.batches)
+                self._relearn()
             elif self._count > 1:
                 self._make()
             raise
         self.n += len(batch)
+        if steps[0] == 0 and isinstance(batch.Z, np.ndarray):
+            self._starts = [*self._starts, batch.Z[0, : -self.recipe.actions.shape[1]]][-ROLLOUTS:]
         if self.batches is None:
             return
         self.batches.append((steps, batch))
-        if self._adapt_kernels() or self._hand_over():
-            self._relearn(self.batches)
-        if self.n >= KEEP and self._backend == "compressed":
+        self._ends.append(end)
+        adapted = self._adapt_kernels()
+        if self.displacement is None and (adapted or self._hand_over()):
+            self._relearn()
+        if end and self.recipe.model != "direct" and self.n >= 2 * self._chosen_at:
+            self._choose_model()
+        if self.n >= KEEP and self.displacement is None and self._backend == "compressed":
             self.batches = None
+
+    def _choose_model(self) -> None:
+        """When the data have doubled, ask them whether displacements predict better, and how long to hold actions."""
+        self._chosen_at = self.n
+        data, recipe = self._all_data(), self.recipe
+        model = self.displacement
+        if model is None:
+            model = DisplacementEmbedding(recipe.actions, categorical=isinstance(recipe.action_kernel, Delta))
+            model.update(data)
+        wanted = recipe.model == "displacement" or displacement_is_better(
+            data, model, self.kernel, self.value_kernel, recipe.lam
+        )
+        if wanted:
+            repeat = choose_repeat(model, recipe.horizon, np.vstack(self._starts), self.value_kernel)
+            self.displacement = model.with_repeat(repeat)
+            self.embeddings = [self.displacement]
+        elif self.displacement is not None:
+            self.displacement = None
+            self._relearn()
 
     def tensors(self, state_dims: int) -> dict[str, NDArray[Any]]:
         """The log as arrays, or the embeddings once it was dropped; states have ``state_dims`` columns."""
@@ -141,6 +183,7 @@ class Memory:
             "terminated": np.concatenate([np.empty(0, dtype=bool), *(b.terminated for b in batches)]),
             "steps": np.concatenate([np.empty(0, dtype=np.int64), *(steps for steps, _ in self.batches)]),
             "batch_sizes": np.array([len(b) for b in batches], dtype=np.int64),
+            "batch_ends": np.array(self._ends, dtype=bool),
         }
 
     def replay(self, tensors: dict[str, NDArray[Any]]) -> None:
@@ -149,10 +192,10 @@ class Memory:
             self._restore_embeddings(tensors)
             return
         stops = np.cumsum(tensors["batch_sizes"])
-        for start, stop in zip(stops - tensors["batch_sizes"], stops, strict=True):
+        for start, stop, end in zip(stops - tensors["batch_sizes"], stops, tensors["batch_ends"], strict=True):
             names = ("Z", "next_states", "rewards", "terminated")
             batch = Transitions.of(*(tensors[name][start:stop] for name in names))
-            self.update(tensors["steps"][start:stop].astype(np.intp), batch)
+            self.update(tensors["steps"][start:stop].astype(np.intp), batch, end=bool(end))
 
     def _embedding_tensors(self) -> dict[str, NDArray[Any]]:
         """Compressed embeddings as they are, and the kernels that they ended with."""
@@ -180,17 +223,22 @@ class Memory:
             for i, step in enumerate(steps):
                 self.embeddings[step].update(batch[i : i + 1])
 
-    def _relearn(self, batches: Sequence[tuple[IntArray, Transitions]]) -> None:
+    def _relearn(self) -> None:
         """All data again, in one go."""
+        assert self.batches is not None
         self._make()
-        self._learn(np.concatenate([steps for steps, _ in batches]), concatenate([batch for _, batch in batches]))
+        self._learn(np.concatenate([steps for steps, _ in self.batches]), self._all_data())
+
+    def _all_data(self) -> Transitions:
+        assert self.batches is not None
+        return concatenate([batch for _, batch in self.batches])
 
     def _adapt_kernels(self) -> bool:
         """At doubling times, make kernels as wide as the data are, and let actions share as much as the data say."""
         if self.recipe.fixed or self.n < 2 * self._adapted_at or self.batches is None:
             return False
         self._adapted_at = self.n
-        data = concatenate([batch for _, batch in self.batches])
+        data = self._all_data()
         assert isinstance(data.next_states, np.ndarray)
         spread = seen_spread(self.recipe.states, data.next_states)
         similarity = state_kernel(RBF, WIDTH, self.recipe.states, spread)

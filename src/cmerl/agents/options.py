@@ -12,12 +12,14 @@ import numpy as np
 from cmerl.agents.actions import ActionSet
 from cmerl.agents.automatic import automatic_kernel, automatic_value_kernel
 from cmerl.agents.base import check_reward
-from cmerl.agents.memory import BACKENDS, Recipe
+from cmerl.agents.memory import BACKENDS, MODELS, Recipe
 from cmerl.agents.spaces import StateSpace
 from cmerl.confidence import Auto as AutoMode
 from cmerl.confidence import FailureBudget, Mode, as_mode, mode_from_spec, mode_spec
 from cmerl.errors import InputError
 from cmerl.kernels import Delta, Kernel, StateAction, as_kernel, from_spec
+
+MOST_DIMENSIONS = 32  # of observations whose motion is modelled
 
 Auto = Literal["auto"]
 RewardFunction = Callable[[Any, Any], float]
@@ -38,6 +40,7 @@ class Options:
     mode: Mode
     reward: RewardFunction | Literal["learned"]
     backend: str
+    model: str
     delta: float
     max_return: float | None
     constants: dict[str, float | None]
@@ -57,6 +60,7 @@ class Options:
         bonus: str | Mode,
         reward: RewardFunction | Literal["learned"],
         backend: str,
+        model: str,
         delta: float,
         max_return: float | None,
         constants: dict[str, Any],
@@ -77,6 +81,9 @@ class Options:
         provable_on = ("auto", "exact", "compressed", "nystrom") if mode.survives_projection else ("auto", "exact")
         if mode.provable and backend in BACKENDS and backend not in provable_on:
             raise InputError(f"bonus {mode.name!r} proves nothing on backend {backend!r}: use 'exact'")
+        model = choose_model(
+            model, states, mode, automatic=isinstance(kernel, str), time_homogeneous=time_homogeneous
+        )
         chosen = choose_kernel(kernel, states, actions, provable=mode.provable)
         return cls(
             kernel=chosen,
@@ -85,6 +92,7 @@ class Options:
             mode=mode,
             reward=reward,
             backend=backend,
+            model=model,
             delta=FailureBudget(check_constant("delta", delta), learned_reward=reward == "learned").delta,
             max_return=None if max_return is None else check_reward(max_return),
             constants={
@@ -95,7 +103,7 @@ class Options:
             certify=certify,
         )
 
-    def recipe(self, states: StateSpace, actions: ActionSet, seed: int) -> Recipe:
+    def recipe(self, states: StateSpace, actions: ActionSet, horizon: int, seed: int) -> Recipe:
         """How embeddings are made."""
         return Recipe(
             kernel=self.kernel,
@@ -105,6 +113,8 @@ class Options:
             actions=actions.rows,
             action_kernel=actions.kernel,
             backend=self.backend,
+            model=self.model,
+            horizon=horizon,
             track_std=self.mode.uses_sigma,
             provable=self.mode.provable,
             seed=seed,
@@ -135,6 +145,7 @@ class Options:
 PLAIN_OPTIONS = (
     "lam",
     "backend",
+    "model",
     "delta",
     "max_return",
     "constants",
@@ -142,6 +153,19 @@ PLAIN_OPTIONS = (
     "time_homogeneous",
     "certify",
 )  # JSON as is
+
+
+def choose_model(model: str, states: StateSpace, mode: Mode, *, automatic: bool, time_homogeneous: bool) -> str:
+    """Whether the data may choose a displacement: only where states are numbers, and nothing else was asked for."""
+    if model not in MODELS:
+        raise InputError(f"model {model!r} is unknown: use one of {', '.join(MODELS)}")
+    numeric = not states.categories.any() and states.dims <= MOST_DIMENSIONS
+    possible = numeric and not (states.integer or mode.provable) and time_homogeneous and mode.optimism == 1.0
+    if model == "displacement" and not possible:
+        raise InputError(
+            "model='displacement' needs observations that are real numbers, bonus='practical' and time_homogeneous"
+        )
+    return model if model != "auto" or (possible and automatic) else "direct"
 
 
 def choose_kernel(kernel: Any, states: StateSpace, actions: ActionSet, *, provable: bool) -> Kernel | None:

@@ -36,6 +36,8 @@ class RewardRange:
         self._lo, self._hi = check_range(declared) if self.declared else (0.0, 1.0)
         self.may_end = may_end
         self.widened = False
+        self._seen: tuple[float, float] | None = None  # of rewards that did not end an episode
+        self._best_end: float | None = None
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -46,8 +48,33 @@ class RewardRange:
         """Widen to rewards that are known beforehand."""
         self._lo, self._hi = min(self._lo, lo), max(self._hi, hi)
 
-    def see(self, reward: float) -> None:
-        """Take note of a reward; outside a declared range it is an error."""
+    def ceiling(self, episodes: int) -> tuple[float, float] | None:
+        """(the most per step, the most once more at an end) that is worth hoping for; None if a range was declared.
+
+        The best of t draws falls short of the best there is by about 1/t of their range, and what is paid for ending
+        an episode is paid only once. If all rewards were alike nothing is known, and one more is hoped for.
+        """
+        if self.declared or self._seen is None:
+            return None
+        lo, hi = self._seen
+        if lo == hi and self._best_end is None:
+            return hi + 1.0, 0.0
+        per_step = hi + (hi - lo) / max(episodes, 1)
+        if self._best_end is None:
+            return per_step, 0.0
+        return max(per_step, 0.0), max(0.0, self._best_end - max(per_step, 0.0))  # after an end 0 is earned a step
+
+    def see(self, reward: float, done: bool = False) -> None:
+        """Take note of a reward, and of an early end; outside a declared range it is an error."""
+        self._check(reward)
+        if done:
+            self.may_end = True
+            self._best_end = reward if self._best_end is None else max(self._best_end, reward)
+        else:
+            lo, hi = self._seen or (reward, reward)
+            self._seen = min(lo, reward), max(hi, reward)
+
+    def _check(self, reward: float) -> None:
         if self._lo <= reward <= self._hi:
             return
         if self.declared:
@@ -73,6 +100,8 @@ class RewardRange:
             "range": [self._lo, self._hi],
             "may_end": self.may_end,
             "widened": self.widened,
+            "seen": self._seen,
+            "best_end": self._best_end,
         }
 
     @classmethod
@@ -80,6 +109,7 @@ class RewardRange:
         """The inverse of ``spec``."""
         found = cls(spec["range"], may_end=spec["may_end"])
         found.declared, found.widened = spec["declared"], spec["widened"]
+        found._seen, found._best_end = spec["seen"] and tuple(spec["seen"]), spec["best_end"]
         return found
 
 

@@ -2,6 +2,7 @@
 
 from cmerl.embedding.base import Coef, ContinuousView, Embedding, Grid, View
 from cmerl.embedding.compressed import CompressedEmbedding
+from cmerl.embedding.displacement import DisplacementEmbedding
 from cmerl.embedding.exact import ExactEmbedding
 from cmerl.embedding.facade import ConditionalMeanEmbedding
 from cmerl.embedding.sketches import compressed, fourier, nystrom
@@ -11,6 +12,7 @@ __all__ = [
     "CompressedEmbedding",
     "ConditionalMeanEmbedding",
     "ContinuousView",
+    "DisplacementEmbedding",
     "Embedding",
     "ExactEmbedding",
     "Grid",

@@ -91,6 +91,11 @@ class Embedding(Protocol):
         ...
 
     @property
+    def repeat(self) -> int:
+        """Steps that one backup spans, the action held; 1 unless steps are too small to plan with."""
+        ...
+
+    @property
     def support(self) -> Points:
         """Distinct states at which V must be known for a backup (m, d)."""
         ...

@@ -48,6 +48,8 @@ class CompressedEmbedding:
             need not lie in the space of k_ψ, so the bounds on projected values hold only without it.
     """
 
+    repeat = 1
+
     def __init__(
         self,
         name: str,

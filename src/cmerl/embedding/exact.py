@@ -30,6 +30,8 @@ class ExactEmbedding:
         track_std: keep what makes σ on the support's grid cheap; a plan with bonuses needs it.
     """
 
+    repeat = 1
+
     def __init__(self, kernel: Kernel, lam: float, actions: Points | None = None, *, track_std: bool = True) -> None:
         self._track_std = track_std
         self.kernel = kernel

@@ -1,0 +1,100 @@
+"""Which model the data ask for: held-out predictions of values, and returns in simulation."""
+
+from __future__ import annotations
+
+import logging
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cmerl.confidence import FailureBudget, Greedy, Problem
+from cmerl.embedding import DisplacementEmbedding
+from cmerl.kernels import Kernel
+from cmerl.linalg import Cholesky
+from cmerl.planning import Task, make_plan
+from cmerl.transitions import Transitions
+
+FloatArray = NDArray[np.float64]
+
+log = logging.getLogger("cmerl")
+
+MARGIN = 0.5  # a displacement must halve the error of the direct embedding to replace it
+NOISE = 0.03  # of the motion's variance: more calls for an embedding that keeps whole distributions
+HELD_OUT = 300  # transitions that the two are compared on
+RESIDUALS = 16  # of the displacement, standing for its noise
+REPEATS = (1, 2, 3, 5)
+ROLLOUTS = 4
+AS_GOOD = 0.001  # of the range of returns: closer than this, the longer repeat is taken
+
+
+def displacement_is_better(
+    data: Transitions, displacement: DisplacementEmbedding, kernel: Kernel, value_kernel: Kernel, lam: float
+) -> bool:
+    """Whether next states, left out one by one, follow closely from a displacement, and far better than directly.
+
+    The noise is that of the typical step: a bump into a wall now and then does not count.
+    """
+    alive = np.flatnonzero(~data.terminated)
+    if len(alive) < 2:
+        return False
+    rows = alive[np.linspace(0, len(alive) - 1, min(len(alive), HELD_OUT)).astype(np.intp)]
+    next_states = np.asarray(data.next_states)[rows]
+    direct = direct_loss(kernel(np.asarray(data.Z)[rows], np.asarray(data.Z)[rows]), next_states, value_kernel, lam)
+    residuals = displacement.residuals(data)[rows]
+    moved = displacement_loss(next_states, residuals, value_kernel)
+    motion = next_states - np.asarray(data.Z)[rows, : next_states.shape[1]]
+    scale = np.maximum(motion.std(axis=0), 1e-12)
+    noise = float(np.median(np.square(residuals / scale).mean(axis=1)))
+    log.debug("held-out error of values: %.3g direct, %.3g by displacement; noise %.3g", direct, moved, noise)
+    return moved < MARGIN * direct and noise < NOISE
+
+
+def direct_loss(Kzz: FloatArray, next_states: FloatArray, value_kernel: Kernel, lam: float) -> float:
+    """Mean of ‖ψ(s'_i) − μ̂₋ᵢ(z_i)‖², the embedding made without transition i.
+
+    The residual of a ridge regression without its own row is [G Ψ]_i / G_ii with G = (K + λI)⁻¹.
+    """
+    G = Cholesky.of(Kzz, lam).solve(np.eye(len(Kzz)))
+    squares = np.einsum("ij,ij->i", G @ value_kernel(next_states, next_states), G)
+    return float(np.mean(squares / np.square(np.diagonal(G))))
+
+
+def displacement_loss(next_states: FloatArray, residuals: FloatArray, value_kernel: Kernel) -> float:
+    """The same for the embedding of (prediction + a residual drawn from those seen)."""
+    noise = residuals[np.linspace(0, len(residuals) - 1, min(len(residuals), RESIDUALS)).astype(np.intp)]
+    predicted = next_states - residuals
+    cross = [np.mean(value_kernel(y[None], m + noise)) for y, m in zip(next_states, predicted, strict=True)]
+    own = float(np.mean(value_kernel(noise, noise)))  # stationary: the prediction drops out
+    return float(np.mean(value_kernel.diag(next_states))) - 2.0 * float(np.mean(cross)) + own
+
+
+def choose_repeat(embedding: DisplacementEmbedding, horizon: int, starts: FloatArray, value_kernel: Kernel) -> int:
+    """For how many steps plans should hold an action: what does best in simulation, the longest of those as good.
+
+    Long repeats make plans coarse; short ones let errors of interpolation pile up, one for each backup.
+    """
+    lo, hi = embedding.reward_range
+    problem = Problem(horizon, hi - lo, embedding.kernel, value_kernel, None, FailureBudget(0.5, learned_reward=True))
+    task = Task(problem, Greedy(), lo)
+    starts = starts[-ROLLOUTS:]
+    returns = []
+    for repeat in REPEATS:
+        held = embedding.with_repeat(repeat)
+        plan = make_plan([held], task, episode=1, order=np.arange(len(held.actions)))
+        returns.append(simulate(embedding, plan.act, starts, horizon))
+    good = max(returns) - AS_GOOD * horizon * (hi - lo)
+    log.debug("simulated returns for repeats %s: %s", REPEATS, returns)
+    return max(k for k, value in zip(REPEATS, returns, strict=True) if value >= good)
+
+
+def simulate(embedding: DisplacementEmbedding, act: object, starts: FloatArray, horizon: int) -> float:
+    """The mean return from the given states when the model is taken for the world."""
+    assert callable(act)
+    states, alive, total = starts, np.ones(len(starts), dtype=bool), 0.0
+    for step in range(horizon):
+        states, rewards, ended = embedding.step(states, act(states, step))
+        total += float(rewards[alive].sum())
+        alive = alive & ~ended
+        if not alive.any():
+            break
+    return total / len(starts)

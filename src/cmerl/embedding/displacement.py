@@ -1,0 +1,358 @@
+"""Displacement embedding: regress s' − s, read V at the predicted next state.
+
+Where a step moves the state a little, regressing V(s') on (s, a) blurs exactly what matters; regressing the
+displacement does not. The operator is the same as that of any embedding, weights on V at landmarks for each
+state-action, so the planner is the same. The weights shrink by 1 − u where little is known, so that with an
+optimistic prior Q reverts to the most that can be left. It carries no proof.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cmerl.embedding.dynamics import Dynamics, Motion, fit_shape
+from cmerl.embedding.smooth import farthest_points
+from cmerl.errors import InputError
+from cmerl.kernels import Kernel, Matern
+from cmerl.kernels.fitting import Fit
+from cmerl.linalg import Cholesky
+from cmerl.transitions import Points, Transitions, concatenate
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.intp]
+
+LANDMARKS = 500
+MOST_WEIGHTS = 1_500_000  # landmarks² × actions: what a backup reads
+REACH = 5  # steps ahead at which landmarks are put, so that V is known where plans lead
+SMOOTHNESS = 4.0  # lengthscale of V over the distance between landmarks
+KEEP = 5000  # transitions; when there are more, half of them stay
+NOTICEABLE = 0.25  # noise below this fraction of the distance between landmarks is finer than V
+
+
+class Target(NamedTuple):
+    """What ``backup`` regresses: reward·r + V(s') + offset, V as coefficients around its mean."""
+
+    coef: FloatArray
+    v: FloatArray
+    mean: float
+    reward: float
+    offset: float
+    terminal: float
+
+
+class DisplacementGrid:
+    """States × actions with the action held: where they lead, what they earn, how new they are."""
+
+    def __init__(self, model: Model, x: FloatArray, *, at_landmarks: bool) -> None:
+        A = len(model.actions)
+        self._shape = (len(x), A)
+        self._model = model
+        self._x, self._a = np.repeat(x, A, axis=0), np.tile(model.actions, (len(x), 1))
+        self._y, self._reward, self._ended = model.dynamics.hold(self._x, self._a, model.repeat)
+        self._unknown = model.dynamics.unknown(self._x, self._a, self._y, self._ended)
+        self._K = model.interpolant(self._y)
+        # For many backups at the landmarks it pays to solve once for the weights.
+        self._T = model.factor.solve(self._K.T).T if at_landmarks else None
+
+    def expectation(self, coef: Target) -> FloatArray:
+        """(1 − u)(reward·r + V(s') + offset) (q, A)."""
+        v = (self._K @ coef.coef if self._T is None else self._T @ (coef.v - coef.mean)) + coef.mean
+        y = coef.reward * self._reward + np.where(self._ended, coef.terminal, v) + coef.offset
+        return np.asarray(((1.0 - self._unknown) * y).reshape(self._shape))
+
+    def weights(self) -> FloatArray:
+        """Weights on V at the landmarks (q·A, m); their mean takes what interpolation leaves."""
+        T = self._model.factor.solve(self._K.T).T if self._T is None else self._T
+        W = T + ((1.0 - T.sum(axis=1)) / T.shape[1])[:, None]
+        return np.asarray(W * ((1.0 - self._unknown) * ~self._ended)[:, None])
+
+    def std(self) -> FloatArray:
+        """σ (q, A)."""
+        return np.sqrt(self._unknown).reshape(self._shape)
+
+    def weight_norm1(self) -> FloatArray:
+        """‖α‖₁ (q, A) of the weights on landmarks."""
+        return np.asarray(np.abs(self.weights()).sum(axis=1).reshape(self._shape))
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """Everything learned by one moment; it also is the view that a plan keeps."""
+
+    centre: FloatArray
+    scale: FloatArray
+    actions: FloatArray
+    dynamics: Dynamics
+    landmarks: FloatArray
+    kernel: Matern
+    factor: Cholesky
+    noise: FloatArray
+    repeat: int
+
+    def grid(self, states: Points) -> DisplacementGrid:
+        """At encoded states × actions."""
+        return DisplacementGrid(self, self.scaled(np.asarray(states)), at_landmarks=False)
+
+    def scaled(self, states: FloatArray) -> FloatArray:
+        """Encoded states in the units of the model."""
+        return (states - self.centre) / self.scale
+
+    def interpolant(self, y: FloatArray) -> FloatArray:
+        """k(y, landmarks) (q, m), averaged over the noise."""
+        return np.asarray(sum(self.kernel(y + e, self.landmarks) for e in self.noise) / len(self.noise))
+
+
+class DisplacementEmbedding:
+    """Conditional mean embedding of nearly deterministic, smooth motion.
+
+    Args:
+        actions: the finite action set (A, d_a).
+        categorical: whether actions are names rather than quantities.
+
+    Attributes:
+        repeat: steps for which a backup holds the action.
+        fits: how often kernels and scales were chosen: whenever the data had doubled.
+    """
+
+    projection_loss = None
+    choices = 0
+    jitter = 0.0
+    lam = 0.1
+
+    def __init__(self, actions: FloatArray, *, categorical: bool) -> None:
+        self.actions, self._categorical = actions, categorical
+        self.repeat = 1
+        self.fits = 0
+        self.n = 0
+        self._fitted_at = 0
+        self._data: Transitions | None = None
+        self._model: Model | None = None
+        self._grid: DisplacementGrid | None = None
+
+    # --- learning ---
+
+    def update(self, batch: Transitions) -> None:
+        """Absorb transitions; when the data have doubled, choose scales and kernels anew."""
+        if not len(batch):
+            return
+        if not (isinstance(batch.Z, np.ndarray) and isinstance(batch.next_states, np.ndarray)):
+            raise InputError("a displacement needs states that are rows of numbers")
+        self.n += len(batch)
+        self._data = batch if self._data is None else concatenate([self._data, batch])
+        if len(self._data) > KEEP:
+            self._data = self._thin(self._data)
+        if self.n >= 2 * self._fitted_at:
+            self._fitted_at = self.n
+            self.fits += 1
+            self._choose_scales(self._data)
+            self._shape = fit_shape(self._motion(self._data))
+        self._model = self._grid = None
+
+    def _thin(self, data: Transitions) -> Transitions:
+        """Half of the data, spread as widely as they were."""
+        rows = np.sort(farthest_points(self._motion(data).z, KEEP // 2)[0])
+        assert isinstance(data.Z, np.ndarray)
+        assert isinstance(data.next_states, np.ndarray)
+        return Transitions(data.Z[rows], data.next_states[rows], data.rewards[rows], data.terminated[rows])
+
+    def _choose_scales(self, data: Transitions) -> None:
+        states = np.vstack([self._split(data)[0], data.next_states])
+        self._centre = states.mean(axis=0)
+        self._scale = np.maximum(states.std(axis=0), 1e-9)
+
+    def _split(self, data: Transitions) -> tuple[FloatArray, FloatArray]:
+        Z = np.asarray(data.Z)
+        d = Z.shape[1] - self.actions.shape[1]
+        return Z[:, :d], Z[:, d:]
+
+    def _motion(self, data: Transitions) -> Motion:
+        states, actions = self._split(data)
+        x = (states - self._centre) / self._scale
+        y = (np.asarray(data.next_states) - self._centre) / self._scale
+        return Motion(x, self._features(actions), y, data.rewards, data.terminated)
+
+    def _features(self, actions: FloatArray) -> FloatArray:
+        """Names become unit vectors, quantities stay as they are."""
+        if not self._categorical:
+            return actions
+        return np.asarray(np.all(actions[:, None] == self.actions[None], axis=2), dtype=np.float64)
+
+    # --- the model of the moment ---
+
+    @property
+    def model(self) -> Model:
+        """What the data so far say; made when it is first asked for."""
+        if self._model is None:
+            self._model = self._learn()
+        return self._model
+
+    def with_repeat(self, repeat: int) -> DisplacementEmbedding:
+        """The same embedding, the action held for so many steps; shares all else until the next update."""
+        other = object.__new__(DisplacementEmbedding)
+        other.__dict__.update(self.__dict__)
+        other.repeat, other._grid = repeat, None
+        model = self.model
+        other._model = Model(**{**model.__dict__, "repeat": repeat})
+        return other
+
+    def _learn(self) -> Model:
+        if self._data is None:
+            raise InputError("a displacement embedding knows nothing before its first transitions")
+        data = self._motion(self._data)
+        actions = self._features(self.actions)
+        dynamics = Dynamics(data, self._shape, 100.0 if self._categorical else 1.0)
+        points = np.vstack([data.x, data.y[~data.ended], _ahead(dynamics, data.x, actions)])
+        count = min(LANDMARKS, int(np.sqrt(MOST_WEIGHTS / len(actions))))
+        rows, radius = farthest_points(points, count, apart=1e-3)
+        kernel = Matern(1.5, SMOOTHNESS * max(radius, 1e-3))
+        landmarks = points[rows]
+        factor = Cholesky.of(kernel(landmarks, landmarks), 1e-6)
+        noise = _sigma_points(dynamics.residuals, NOTICEABLE * radius)
+        scales = self._centre, self._scale
+        return Model(*scales, actions, dynamics, landmarks, kernel, factor, noise, self.repeat)
+
+    def step(self, states: FloatArray, which: IntArray) -> tuple[FloatArray, FloatArray, NDArray[np.bool_]]:
+        """Simulate one step from encoded states with the actions of these numbers: next states, rewards, ends."""
+        model = self.model
+        y, rewards, ended = model.dynamics.step(model.scaled(states), model.actions[which])
+        return np.asarray(y * self._scale + self._centre), rewards, ended
+
+    def residuals(self, data: Transitions) -> FloatArray:
+        """Observed minus predicted next states (n, d), encoded; each of the kept data as if it were left out."""
+        if data is self._data:
+            return np.asarray(self.model.dynamics.residuals * self._scale)
+        return np.asarray(data.next_states) - self.step(*self._locate(data.Z))[0]
+
+    @property
+    def reward_range(self) -> tuple[float, float]:
+        """The least and the largest reward seen, and 0 if an episode ended."""
+        assert self._data is not None
+        rewards = np.append(self._data.rewards, 0.0) if self._data.terminated.any() else self._data.rewards
+        return float(rewards.min()), float(rewards.max())
+
+    # --- the waist ---
+
+    @property
+    def kernel(self) -> Kernel:
+        """The kernel that V is interpolated with, in the model's units; there is no k_φ on state-actions."""
+        return self.model.kernel
+
+    @property
+    def information_gain(self) -> float:
+        """G of the regression that measures novelty."""
+        return self.model.dynamics.novelty.information_gain
+
+    @property
+    def sum_r(self) -> float:
+        """At most 2G."""
+        return 2.0 * self.information_gain
+
+    @property
+    def support(self) -> FloatArray:
+        """The landmarks (m, d), as encoded states."""
+        return np.asarray(self.model.landmarks * self._scale + self._centre)
+
+    def backup(self, v: FloatArray, *, reward: float = 1.0, offset: float = 0.0, terminal: float = 0.0) -> Target:
+        """What ``expectation`` then gives: reward·(sum of rewards) + V where the action leads + offset."""
+        mean = float(v.mean()) if len(v) else 0.0
+        return Target(self.model.factor.solve(v - mean), v, mean, reward, offset, terminal)
+
+    def grid(self, states: Points | None = None) -> DisplacementGrid:
+        """At states × actions; at the landmarks by default."""
+        if states is not None:
+            return self.model.grid(states)
+        if self._grid is None:
+            self._grid = DisplacementGrid(self.model, self.model.landmarks, at_landmarks=True)
+        return self._grid
+
+    def freeze(self) -> Model:
+        """The model of the moment, which later updates replace but do not change."""
+        return self.model
+
+    def expectation(self, coef: Target, Zq: Points) -> FloatArray:
+        """Like ``grid``, at state-actions (q,)."""
+        return self._at(Zq, lambda grid: grid.expectation(coef))
+
+    def std(self, Zq: Points) -> FloatArray:
+        """σ at state-actions (q,)."""
+        return self._at(Zq, lambda grid: grid.std())
+
+    def weight_norm1(self, Zq: Points) -> FloatArray:
+        """‖α‖₁ at state-actions (q,)."""
+        return self._at(Zq, lambda grid: grid.weight_norm1())
+
+    def weights(self, Zq: Points) -> FloatArray:
+        """Signed weights on V(landmarks) (q, m)."""
+        states, which = self._locate(Zq)
+        W = self.model.grid(states).weights()
+        return np.asarray(W[np.arange(len(states)) * len(self.actions) + which])
+
+    def _at(self, Zq: Points, ask: Any) -> FloatArray:
+        states, which = self._locate(Zq)
+        values: FloatArray = ask(self.model.grid(states))
+        return np.asarray(values[np.arange(len(states)), which])
+
+    def _locate(self, Zq: Points) -> tuple[FloatArray, IntArray]:
+        """States, and the nearest of the actions."""
+        Z = np.asarray(Zq)
+        d = Z.shape[1] - self.actions.shape[1]
+        gaps = np.square(Z[:, None, d:] - self.actions[None]).sum(axis=2)
+        return Z[:, :d], np.argmin(gaps, axis=1)
+
+    def visit_counts(self, Zq: Points) -> FloatArray:
+        """Not kept."""
+        raise InputError("a displacement embedding does not keep counts: use model='direct'")
+
+    def diagnostics(self) -> dict[str, Any]:
+        """What was chosen and how well it predicts, in words and numbers."""
+        model, shape = self.model, self._shape
+        assert self._data is not None
+        data = self._motion(self._data)
+        moved = data.y - data.x
+        explained = 1.0 - model.dynamics.residuals.var(axis=0).sum() / max(float(moved.var(axis=0).sum()), 1e-300)
+        return {
+            "backend": "displacement",
+            "transitions": self.n,
+            "raw transitions kept": len(self._data),
+            "landmarks": len(model.landmarks),
+            "displacement kernel": _words(shape.displacement),
+            "reward kernel": _words(shape.reward),
+            "scale of states": _numbers(self._scale),
+            "action repeat": self.repeat,
+            "displacement explained": float(explained),
+            "noise kept": len(model.noise) > 1,
+            "information gain": self.information_gain,
+            "jitter": self.jitter,
+        }
+
+
+def _words(chosen: Fit | None) -> str:
+    if chosen is None:
+        return "constant"
+    return f"RBF of lengthscales {_numbers(chosen.lengthscales)} with ridge {chosen.ridge:.2g}"
+
+
+def _numbers(values: FloatArray) -> list[float]:
+    return [float(f"{v:.3g}") for v in values]
+
+
+def _ahead(dynamics: Dynamics, x: FloatArray, actions: FloatArray) -> FloatArray:
+    """Where every action, held for a while, would lead from all over the data, within reach of them."""
+    some = x[farthest_points(x, 300)[0]]
+    y, _, _ = dynamics.hold(np.repeat(some, len(actions), axis=0), np.tile(actions, (len(some), 1)), REACH)
+    return y[np.all(np.abs(y) < np.abs(x).max(axis=0) + 1.0, axis=1)]
+
+
+def _sigma_points(residuals: FloatArray, noticeable: float) -> FloatArray:
+    """Displacements (p, d) with the covariance of the residuals; just zero where that is too small to matter."""
+    covariance = np.atleast_2d(np.cov(residuals.T)) if len(residuals) > 1 else np.zeros((residuals.shape[1],) * 2)
+    values, vectors = np.linalg.eigh(covariance)
+    scales = np.sqrt(np.maximum(values, 0.0))
+    if scales.max() <= noticeable:
+        return np.zeros((1, len(covariance)))
+    arms = np.sqrt(len(values)) * (vectors * scales).T
+    return np.vstack([arms, -arms])

@@ -1,0 +1,112 @@
+"""Smooth regressions on a few centres: a cost that depends on their number, with all data used."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cmerl.kernels.distances import minus_half_squared_distances
+from cmerl.linalg import Cholesky
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.intp]
+
+NUGGET = 1e-8  # relative; centres may nearly coincide
+
+
+def farthest_points(X: FloatArray, count: int, apart: float = 0.0) -> tuple[IntArray, float]:
+    """Rows of X (n, d), each the farthest from those before, and the distance within which all others lie.
+
+    Random choice would lose rarely visited regions; this keeps a point in each.
+
+    Args:
+        X: the candidates.
+        count: most rows.
+        apart: stop when all points are within this distance of a chosen one.
+    """
+    chosen = [int(np.argmin(np.square(X - X.mean(axis=0)).sum(axis=1)))]
+    columns = np.ascontiguousarray(X.T)
+    squares = _squares(columns, chosen[0])
+    while len(chosen) < count:
+        i = int(np.argmax(squares))
+        if squares[i] <= apart**2:
+            break
+        chosen.append(i)
+        np.minimum(squares, _squares(columns, i), out=squares)
+    return np.array(chosen, dtype=np.intp), float(np.sqrt(squares.max()))
+
+
+def _squares(columns: FloatArray, i: int) -> FloatArray:
+    """Squared distances to point i (n,); column by column is quickest for a few columns."""
+    total = np.zeros(columns.shape[1])
+    for column in columns:
+        difference = column - column[i]
+        difference *= difference
+        total += difference
+    return total
+
+
+class SmoothRegression:
+    """Ridge regression of Y (n, p) in the span of RBF kernels at a few centres, around the mean of Y.
+
+    Args:
+        X: inputs (n, d).
+        Y: outputs (n, p).
+        lengthscales: of the kernel (d,).
+        ridge: λ.
+        centres: most centres.
+    """
+
+    def __init__(self, X: FloatArray, Y: FloatArray, lengthscales: FloatArray, ridge: float, centres: int) -> None:
+        self._scales = lengthscales
+        self._mean = Y.mean(axis=0)
+        rows, _ = farthest_points(X / lengthscales, centres, apart=1e-3)
+        self._centres = X[rows]
+        Kmm = self._kernel(self._centres)
+        Knm = self._kernel(X)
+        moments = Knm.T @ Knm + ridge * Kmm
+        factor = Cholesky.of(moments, NUGGET * float(np.trace(moments)) / len(moments))
+        self._coef = factor.solve(Knm.T @ (Y - self._mean))
+        leverage = factor.quadratic(Knm.T)
+        self.residuals = (Y - self(X)) / np.maximum(1.0 - leverage, 0.1)[:, None]  # as if each row were left out
+
+    def __call__(self, X: FloatArray) -> FloatArray:
+        """Predictions (q, p)."""
+        return np.asarray(self._mean + self._kernel(X) @ self._coef)
+
+    def _kernel(self, X: FloatArray) -> FloatArray:
+        K = minus_half_squared_distances(X, self._centres, self._scales)
+        return np.exp(K, out=K)
+
+
+class Novelty:
+    """How little is known around a point, from 1 where nothing is to 0: the variance of an RBF regression.
+
+    Args:
+        X: what was seen (n, d), in units of the kernel's width.
+        ridge: λ: after N visits λ/(N + λ) is left.
+        centres: most centres; what they leave of the kernel counts as unknown.
+    """
+
+    def __init__(self, X: FloatArray, ridge: float, centres: int) -> None:
+        rows, _ = farthest_points(X, centres, apart=0.1)
+        self._centres = X[rows]
+        K = self._kernel(self._centres)
+        basis = Cholesky.of(K, NUGGET)
+        C = basis.half_solve(self._kernel(X).T)
+        self.factor = Cholesky.of(C @ C.T, ridge)
+        # σ² = 1 − kᵀ[K⁻¹ − λ(…)⁻¹]k, one product with a matrix made once
+        inverse = basis.half_solve(np.eye(len(rows)))
+        left = self.factor.half_solve(inverse)
+        self._known = inverse.T @ inverse - ridge * (left.T @ left)
+        self.information_gain = 0.5 * (self.factor.log_det - len(rows) * float(np.log(ridge)))
+
+    def __call__(self, X: FloatArray) -> FloatArray:
+        """σ² (q,)."""
+        K = self._kernel(X)
+        variance: FloatArray = 1.0 - np.einsum("ij,ij->i", K @ self._known, K)
+        return np.clip(variance, 0.0, 1.0)
+
+    def _kernel(self, X: FloatArray) -> FloatArray:
+        K = minus_half_squared_distances(X, self._centres, 1.0)
+        return np.exp(K, out=K)
