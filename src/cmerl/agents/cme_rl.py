@@ -27,6 +27,7 @@ from cmerl.agents.guarantees import (
     regret_bound,
 )
 from cmerl.agents.memory import Memory
+from cmerl.agents.modelling import prediction_error
 from cmerl.agents.options import Auto, Options, RewardFunction
 from cmerl.agents.pac import PacPolicy, check_request, statement
 from cmerl.agents.policies import PlanPolicy
@@ -52,6 +53,9 @@ from cmerl.planning import Plan, Task, make_plan
 from cmerl.transitions import Transitions
 
 FloatArray = NDArray[np.float64]
+
+Pending = tuple[int, FloatArray, FloatArray, float, bool]
+"""Step, state-action, next state, reward, terminated: seen but not yet learned."""
 
 log = logging.getLogger("cmerl")
 
@@ -172,7 +176,7 @@ class CMERL(Agent):
         self._certifier_made: Certifier | None = None
         self._contradicted: list[str] = []  # constants that the data say are too small
         self._rise_reported = False
-        self._pending: list[tuple[int, FloatArray, FloatArray, float, bool]] = []
+        self._pending: list[Pending] = []
         self._plans: dict[tuple[bool, float], Plan] = {}  # of the next episode; emptied by every update
         self._surprise = 0.0
         self._replans = 0
@@ -353,7 +357,8 @@ class CMERL(Agent):
     def _watch_values(self) -> None:
         """Say once if values climb where they should not."""
         span = self.horizon * (self.reward_range[1] - self.reward_range[0])
-        if not self._rise_reported and (rise := self._late_rise()) > LIMIT * span:
+        direct = self._memory.displacement is None  # a displacement finds better values as it explores
+        if direct and not self._rise_reported and (rise := self._late_rise()) > LIMIT * span:
             self._rise_reported = True
             log.warning(
                 "the value of the start has risen by %.3g over the later episodes: values may come from the "
@@ -511,6 +516,8 @@ class CMERL(Agent):
         self._replans = 0
         self._watch_values()
         self._evidence = self._gather_evidence() if self._pending and (True, 1.0) in self._plans else {}
+        if self._memory.displacement is not None and self._pending:
+            self._evidence["model_error"] = prediction_error(self._memory.displacement, as_batch(self._pending))
         self._flush()
         begun = len(self.history) + self.broken_off + 1
         if self.mode.provable and any(self.options.constants.values()) and begun.bit_count() == 1:
@@ -569,10 +576,16 @@ class CMERL(Agent):
             "value": float(policy.plan.value(self.states.encode(start), 0)[0]),
             "information_gain": float(embedding.information_gain),
             "dictionary": len(embedding.support),
+            "uncertainty": self._uncertainty(policy.plan, self.states.encode(start)),
             "begun": policy.plan.episode,
             "transitions": policy.plan.transitions,
             **self._evidence,
         }
+
+    def _uncertainty(self, plan: Plan, state: FloatArray) -> float:
+        """σ at a first state and the action that the plan takes there."""
+        sigma = plan.views[0].grid(state).std()[0, plan.act(state, 0)[0]]
+        return float(sigma)
 
     def _break_off(self) -> None:
         # What was seen before the fault is true all the same; only a batch that the kernel refuses is lost.
@@ -586,6 +599,11 @@ class CMERL(Agent):
         if not self._pending:
             return
         pending, self._pending = self._pending, []
-        steps, Z, next_states, rewards, done = zip(*pending, strict=True)
-        batch = Transitions.of(np.vstack(Z), np.vstack(next_states), rewards, done)
-        self._memory.update(np.array(steps, dtype=np.intp), batch, end=end)
+        steps = np.array([step for step, *_ in pending], dtype=np.intp)
+        self._memory.update(steps, as_batch(pending), end=end)
+
+
+def as_batch(pending: list[Pending]) -> Transitions:
+    """Pending transitions as one batch."""
+    _, Z, next_states, rewards, done = zip(*pending, strict=True)
+    return Transitions.of(np.vstack(Z), np.vstack(next_states), rewards, done)

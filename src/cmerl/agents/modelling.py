@@ -49,6 +49,14 @@ def displacement_is_better(
     return moved < MARGIN * direct and noise < NOISE
 
 
+def prediction_error(displacement: DisplacementEmbedding, data: Transitions) -> float:
+    """The part of an episode's motion that was not foreseen: 0 is perfect, 1 as bad as expecting the mean."""
+    next_states = np.asarray(data.next_states)
+    motion = next_states - np.asarray(data.Z)[:, : next_states.shape[1]]
+    scale = np.maximum(np.square(motion - motion.mean(axis=0)).mean(axis=0), 1e-24)
+    return float(np.mean(np.square(displacement.residuals(data)).mean(axis=0) / scale)) if len(data) > 1 else 0.0
+
+
 def direct_loss(Kzz: FloatArray, next_states: FloatArray, value_kernel: Kernel, lam: float) -> float:
     """Mean of ‖ψ(s'_i) − μ̂₋ᵢ(z_i)‖², the embedding made without transition i.
 

@@ -1,0 +1,110 @@
+"""Which model the data ask for, and what an agent with a displacement does."""
+
+from __future__ import annotations
+
+import gymnasium
+import numpy as np
+import pytest
+
+from cmerl import CMERL
+from cmerl.agents.modelling import choose_repeat, direct_loss, displacement_is_better, displacement_loss, simulate
+from cmerl.agents.rewards import RewardRange
+from cmerl.embedding import DisplacementEmbedding
+from cmerl.errors import InputError
+from cmerl.kernels import RBF, Matern
+from cmerl.transitions import Transitions
+
+ACTIONS = np.arange(2.0)[:, None]
+
+
+def walk(noise: float, n: int = 150, seed: int = 0) -> Transitions:
+    rng = np.random.default_rng(seed)
+    states, actions = rng.random((n, 2)), rng.integers(2, size=(n, 1))
+    push = np.hstack([0.1 * actions - 0.05, 0.1 * states[:, :1] - 0.05])
+    nexts = states + push + noise * rng.normal(size=(n, 2))
+    return Transitions.of(np.hstack([states, actions]), nexts, -np.ones(n))
+
+
+def learned(data: Transitions) -> DisplacementEmbedding:
+    embedding = DisplacementEmbedding(ACTIONS, categorical=True)
+    embedding.update(data)
+    return embedding
+
+
+@pytest.mark.parametrize(("noise", "expected"), [(0.0, True), (0.002, True), (0.1, False)])
+def test_smooth_motion_is_modelled_by_displacements_and_noise_is_not(noise: float, expected: bool) -> None:
+    data = walk(noise)
+    assert displacement_is_better(data, learned(data), RBF(0.1), Matern(1.5, 0.1), 0.1) is expected
+
+
+def test_the_direct_loss_leaves_each_transition_out() -> None:
+    rng = np.random.default_rng(0)
+    Z, Y, lam, value_kernel = rng.random((8, 2)), rng.random((8, 2)), 0.2, Matern(1.5, 0.5)
+    k, losses = RBF(0.4), []
+    for i in range(8):
+        rest = np.delete(np.arange(8), i)
+        alpha = np.linalg.solve(k(Z[rest], Z[rest]) + lam * np.eye(7), k(Z[rest], Z[[i]]))[:, 0]
+        V, c = value_kernel(Y[rest], Y[rest]), value_kernel(Y[rest], Y[[i]])[:, 0]
+        losses.append(1.0 - 2 * alpha @ c + alpha @ V @ alpha)
+    assert direct_loss(k(Z, Z), Y, value_kernel, lam) == pytest.approx(np.mean(losses))
+
+
+def test_perfect_displacements_have_no_loss() -> None:
+    Y = np.random.default_rng(1).random((10, 2))
+    assert displacement_loss(Y, np.zeros((10, 2)), Matern(1.5, 0.1)) == pytest.approx(0.0, abs=1e-12)
+    assert displacement_loss(Y, np.full((10, 2), 9.0) * np.eye(2)[np.arange(10) % 2], Matern(1.5, 0.1)) > 0.4
+
+
+def test_simulations_sum_the_rewards_of_all_steps() -> None:
+    embedding = learned(walk(0.0))
+    act = lambda states, step: np.zeros(len(states), dtype=np.intp)  # noqa: E731
+    assert simulate(embedding, act, np.full((2, 2), 0.5), 7) == pytest.approx(-7.0)
+
+
+def test_where_nothing_differs_actions_are_held_longest() -> None:
+    assert choose_repeat(learned(walk(0.0)), 10, np.full((1, 2), 0.5), Matern(1.5, 0.1)) == 5
+
+
+@pytest.mark.parametrize(
+    ("seen", "episodes", "expected"),
+    [
+        ([(-1.0, False)], 1, (0.0, 0.0)),  # all alike: one more is hoped for
+        ([(-1.0, False), (-1.0, True)], 3, (0.0, 0.0)),  # ending early earns 0 a step
+        ([(-0.1, False), (0.0, False)], 2, (0.05, 0.0)),
+        ([(-0.1, False), (0.0, False), (100.0, True)], 2, (0.05, 99.95)),  # a prize is won once
+        ([(1.0, False), (1.0, True)], 2, (1.0, 0.0)),
+    ],
+)
+def test_what_is_worth_hoping_for(seen: list, episodes: int, expected: tuple[float, float]) -> None:
+    rewards = RewardRange("auto", may_end=False)
+    for reward, done in seen:
+        rewards.see(reward, done)
+    assert rewards.ceiling(episodes) == pytest.approx(expected)
+    again = RewardRange.from_spec(rewards.spec())
+    assert again.ceiling(episodes) == pytest.approx(expected)
+    assert RewardRange((-1.0, 1.0), may_end=False).ceiling(episodes) is None
+
+
+def test_cart_pole_is_modelled_by_displacements_and_goes_on_bit_for_bit_after_loading(tmp_path) -> None:
+    env = gymnasium.make("CartPole-v1", max_episode_steps=60)
+    agent = CMERL(env, seed=3).learn(5)
+    assert agent.diagnostics()["backend"] == "displacement"
+    agent.save(tmp_path / "agent")
+    again = CMERL.load(tmp_path / "agent", env=gymnasium.make("CartPole-v1", max_episode_steps=60))
+    assert [r.ret for r in agent.learn(2).history] == [r.ret for r in again.learn(2).history]
+    obs = np.array([0.01, 0.0, 0.02, 0.1], dtype=np.float32)
+    np.testing.assert_array_equal(agent.q_values(obs), again.q_values(obs))
+    assert agent.history[-1].metrics["model_error"] < 0.05
+    assert 0.0 <= agent.history[-1].metrics["uncertainty"] <= 1.0
+
+
+def test_mountain_car_is_solved_in_a_few_episodes() -> None:
+    agent = CMERL(gymnasium.make("MountainCar-v0"), seed=0).learn(5)
+    assert min(r.length for r in agent.history) < 150
+
+
+def test_provable_modes_refuse_displacements() -> None:
+    with pytest.raises(InputError, match="displacement"):
+        CMERL(gymnasium.make("MountainCar-v0"), bonus="tight", model="displacement")
+    with pytest.raises(InputError, match="unknown"):
+        CMERL(gymnasium.make("MountainCar-v0"), model="magic")

@@ -1,0 +1,86 @@
+"""The displacement embedding: its operator, its shrinkage away from data, ends, and agreement of its two forms."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from cmerl.embedding import DisplacementEmbedding
+from cmerl.errors import InputError
+from cmerl.transitions import Transitions
+
+ACTIONS = np.arange(2.0)[:, None]
+
+
+def slide(n: int = 250, seed: int = 0) -> Transitions:
+    """A point on [0, 1]² that an action pushes to the left or to the right, and rewards its second coordinate."""
+    rng = np.random.default_rng(seed)
+    states, actions = rng.random((n, 2)), rng.integers(2, size=(n, 1))
+    push = np.hstack([0.05 * (2.0 * actions - 1.0), 0.02 * np.sin(3 * states[:, :1])])
+    nexts = states + push
+    return Transitions.of(np.hstack([states, actions]), nexts, states[:, 1], nexts[:, 0] > 1.0)
+
+
+@pytest.fixture(scope="module")
+def embedding() -> DisplacementEmbedding:
+    found = DisplacementEmbedding(ACTIONS, categorical=True)
+    found.update(slide())
+    return found
+
+
+def test_expectations_are_values_where_the_state_goes(embedding: DisplacementEmbedding) -> None:
+    value = lambda s: np.sin(4 * s[:, 0]) + s[:, 1]  # noqa: E731
+    coef = embedding.backup(value(embedding.support), reward=0.0)
+    states = np.random.default_rng(1).uniform(0.2, 0.8, size=(20, 2))
+    found = embedding.grid(states).expectation(coef)
+    for a in (0, 1):
+        after = states + np.hstack([np.full((20, 1), 0.05 * (2 * a - 1)), 0.02 * np.sin(3 * states[:, :1])])
+        np.testing.assert_allclose(found[:, a], value(after), atol=0.05)
+
+
+def test_the_grid_at_landmarks_and_the_grid_anywhere_agree(embedding: DisplacementEmbedding) -> None:
+    v = np.random.default_rng(2).random(len(embedding.support))
+    coef = embedding.backup(v, reward=0.5, offset=0.3, terminal=2.0)
+    anywhere = embedding.grid(embedding.support).expectation(coef)
+    np.testing.assert_allclose(embedding.grid().expectation(coef), anywhere, atol=1e-6)
+    Z = np.hstack([embedding.support, np.ones((len(v), 1))])
+    np.testing.assert_allclose(embedding.expectation(coef, Z), anywhere[:, 1], atol=1e-9)
+
+
+def test_weights_give_the_expectation(embedding: DisplacementEmbedding) -> None:
+    v = np.random.default_rng(3).random(len(embedding.support))
+    Z = np.hstack([np.random.default_rng(4).random((10, 2)), np.zeros((10, 1))])
+    expected = embedding.expectation(embedding.backup(v, reward=0.0), Z)
+    np.testing.assert_allclose(embedding.weights(Z) @ v, expected, atol=1e-7)
+
+
+def test_away_from_data_all_is_unknown_and_nothing_is_expected(embedding: DisplacementEmbedding) -> None:
+    far = np.array([[-9.0, -7.0, 1.0]])
+    coef = embedding.backup(np.ones(len(embedding.support)), offset=5.0)
+    assert embedding.std(far)[0] == pytest.approx(1.0)
+    assert embedding.expectation(coef, far)[0] == pytest.approx(0.0, abs=1e-6)
+    assert embedding.std(np.array([[0.5, 0.5, 1.0]]))[0] < 0.3
+
+
+def test_an_end_is_worth_what_it_is_said_to_be(embedding: DisplacementEmbedding) -> None:
+    coef = embedding.backup(np.zeros(len(embedding.support)), reward=0.0, terminal=7.0)
+    assert embedding.expectation(coef, np.array([[0.99, 0.5, 1.0]]))[0] == pytest.approx(7.0)
+    assert embedding.expectation(coef, np.array([[0.5, 0.5, 1.0]]))[0] == pytest.approx(0.0, abs=1e-9)
+
+
+def test_a_held_action_sums_rewards_and_moves_on(embedding: DisplacementEmbedding) -> None:
+    held = embedding.with_repeat(3)
+    states, which, total = np.array([[0.3, 0.4]]), np.array([1]), 0.0
+    for _ in range(3):
+        states, reward, _ = embedding.step(states, which)
+        total += float(reward[0])
+    v = held.support[:, 0]
+    z = np.array([[0.3, 0.4, 1.0]])
+    found = float(held.expectation(held.backup(v), z)[0])
+    kept = 1.0 - float(held.std(z)[0]) ** 2
+    assert found == pytest.approx(kept * (total + states[0, 0]), abs=0.01)
+
+
+def test_it_knows_nothing_before_data() -> None:
+    with pytest.raises(InputError, match="before its first"):
+        _ = DisplacementEmbedding(ACTIONS, categorical=True).model

@@ -1,0 +1,43 @@
+"""Regressions on centres against dense ones; spread centres; novelty as a posterior variance."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cmerl.embedding.smooth import Novelty, SmoothRegression, farthest_points
+from cmerl.kernels import RBF
+
+
+def test_farthest_points_keep_a_lonely_region() -> None:
+    rng = np.random.default_rng(0)
+    X = np.vstack([rng.normal(size=(500, 2)), [[8.0, 8.0]]])
+    rows, radius = farthest_points(X, 20)
+    assert 500 in rows
+    assert len(np.unique(rows)) == 20
+    nearest = np.sqrt(np.square(X[:, None] - X[rows]).sum(axis=2)).min(axis=1)
+    np.testing.assert_allclose(radius, nearest.max())
+
+
+def test_with_every_point_a_centre_it_is_kernel_ridge_regression_and_its_residuals_are_left_out_ones() -> None:
+    rng = np.random.default_rng(1)
+    X, Y = rng.normal(size=(30, 2)), rng.normal(size=(30, 2))
+    lengthscales, ridge = np.array([0.8, 1.3]), 0.3
+    found = SmoothRegression(X, Y, lengthscales, ridge, 30)
+    K = RBF(tuple(lengthscales))(X, X)
+    mean = Y.mean(axis=0)
+    np.testing.assert_allclose(found(X), mean + K @ np.linalg.solve(K + ridge * np.eye(30), Y - mean), atol=1e-5)
+    rest = np.arange(1, 30)
+    coef = np.linalg.solve(K[np.ix_(rest, rest)] + ridge * np.eye(29), (Y - mean)[rest])
+    np.testing.assert_allclose(found.residuals[0], Y[0] - mean - K[0, rest] @ coef, atol=1e-4)
+
+
+def test_novelty_is_the_posterior_variance() -> None:
+    rng = np.random.default_rng(2)
+    X, Q = 2 * rng.normal(size=(40, 2)), 3 * rng.normal(size=(25, 2))
+    found = Novelty(X, 0.1, 40)
+    k = RBF(1.0)
+    expected = 1 - np.einsum("iq,iq->q", k(X, Q), np.linalg.solve(k(X, X) + 0.1 * np.eye(40), k(X, Q)))
+    np.testing.assert_allclose(found(Q), expected, atol=1e-3)
+    gain = 0.5 * np.linalg.slogdet(np.eye(40) + k(X, X) / 0.1)[1]
+    np.testing.assert_allclose(found.information_gain, gain, rtol=1e-2)
+    np.testing.assert_allclose(found(np.full((1, 2), 50.0)), 1.0)
