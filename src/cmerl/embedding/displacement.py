@@ -8,7 +8,7 @@ optimistic prior Q reverts to the most that can be left. It carries no proof.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -92,10 +92,15 @@ class Model:
     factor: Cholesky
     noise: FloatArray
     repeat: int
+    categorical: bool
 
     def grid(self, states: Points) -> DisplacementGrid:
         """At encoded states × actions."""
         return DisplacementGrid(self, self.scaled(np.asarray(states)), at_landmarks=False)
+
+    def with_actions(self, actions: FloatArray) -> Model | None:
+        """The same at other actions (A, d_a), where they are quantities."""
+        return None if self.categorical else replace(self, actions=actions)
 
     def scaled(self, states: FloatArray) -> FloatArray:
         """Encoded states in the units of the model."""
@@ -195,8 +200,7 @@ class DisplacementEmbedding:
         other = object.__new__(DisplacementEmbedding)
         other.__dict__.update(self.__dict__)
         other.repeat, other._grid = repeat, None
-        model = self.model
-        other._model = Model(**{**model.__dict__, "repeat": repeat})
+        other._model = replace(self.model, repeat=repeat)
         return other
 
     def _learn(self) -> Model:
@@ -213,7 +217,7 @@ class DisplacementEmbedding:
         factor = Cholesky.of(kernel(landmarks, landmarks), 1e-6)
         noise = _sigma_points(dynamics.residuals, NOTICEABLE * radius)
         scales = self._centre, self._scale
-        return Model(*scales, actions, dynamics, landmarks, kernel, factor, noise, self.repeat)
+        return Model(*scales, actions, dynamics, landmarks, kernel, factor, noise, self.repeat, self._categorical)
 
     def step(self, states: FloatArray, which: IntArray) -> tuple[FloatArray, FloatArray, NDArray[np.bool_]]:
         """Simulate one step from encoded states with the actions of these numbers: next states, rewards, ends."""
@@ -225,7 +229,8 @@ class DisplacementEmbedding:
         """Observed minus predicted next states (n, d), encoded; each of the kept data as if it were left out."""
         if data is self._data:
             return np.asarray(self.model.dynamics.residuals * self._scale)
-        return np.asarray(data.next_states) - self.step(*self._locate(data.Z))[0]
+        motion = self._motion(data)
+        return np.asarray((motion.y - self.model.dynamics.step(motion.x, motion.a)[0]) * self._scale)
 
     @property
     def reward_range(self) -> tuple[float, float]:
