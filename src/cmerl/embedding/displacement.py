@@ -92,15 +92,10 @@ class Model:
     factor: Cholesky
     noise: FloatArray
     repeat: int
-    categorical: bool
 
     def grid(self, states: Points) -> DisplacementGrid:
         """At encoded states × actions."""
         return DisplacementGrid(self, self.scaled(np.asarray(states)), at_landmarks=False)
-
-    def with_actions(self, actions: FloatArray) -> Model | None:
-        """The same at other actions (A, d_a), where they are quantities."""
-        return None if self.categorical else replace(self, actions=actions)
 
     def scaled(self, states: FloatArray) -> FloatArray:
         """Encoded states in the units of the model."""
@@ -217,7 +212,7 @@ class DisplacementEmbedding:
         factor = Cholesky.of(kernel(landmarks, landmarks), 1e-6)
         noise = _sigma_points(dynamics.residuals, NOTICEABLE * radius)
         scales = self._centre, self._scale
-        return Model(*scales, actions, dynamics, landmarks, kernel, factor, noise, self.repeat, self._categorical)
+        return Model(*scales, actions, dynamics, landmarks, kernel, factor, noise, self.repeat)
 
     def step(self, states: FloatArray, which: IntArray) -> tuple[FloatArray, FloatArray, NDArray[np.bool_]]:
         """Simulate one step from encoded states with the actions of these numbers: next states, rewards, ends."""
