@@ -81,9 +81,8 @@ class Options:
         provable_on = ("auto", "exact", "compressed", "nystrom") if mode.survives_projection else ("auto", "exact")
         if mode.provable and backend in BACKENDS and backend not in provable_on:
             raise InputError(f"bonus {mode.name!r} proves nothing on backend {backend!r}: use 'exact'")
-        model = choose_model(
-            model, states, mode, automatic=isinstance(kernel, str), time_homogeneous=time_homogeneous
-        )
+        automatic = isinstance(kernel, str) and reward == "learned" and backend == "auto"
+        model = choose_model(model, states, mode, automatic=automatic, time_homogeneous=time_homogeneous)
         chosen = choose_kernel(kernel, states, actions, provable=mode.provable)
         return cls(
             kernel=chosen,
