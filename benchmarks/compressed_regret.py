@@ -46,9 +46,9 @@ class TimedCMERL(CMERL):
         self.planning_seconds += time.process_time() - start
         return plan
 
-    def _flush(self) -> None:
+    def _flush(self, *, end: bool = True) -> None:
         start = time.process_time()
-        super()._flush()
+        super()._flush(end=end)
         self.planning_seconds += time.process_time() - start
 
 
