@@ -26,7 +26,8 @@ from cmerl.experiments.packing import unpack
 from cmerl.experiments.spec import parse
 from cmerl.experiments.units import Unit, play, units_of
 
-SPEC = {"environments": ["cmerl/RiverSwim-v0"], "agents": ["cme-rl"], "episodes": 60, "seeds": 2}
+# long enough to be killed in the middle
+SPEC = {"environments": ["cmerl/RiverSwim-v0"], "agents": ["cme-rl"], "episodes": 150, "seeds": 2}
 
 
 @pytest.fixture(scope="module", autouse=True)
