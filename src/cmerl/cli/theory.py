@@ -25,7 +25,9 @@ command = typer.Typer(help=HELP, no_args_is_help=True)
 Env = Annotated[str, typer.Option(help="A finite world whose sizes to take.", metavar="ID")]
 States = Annotated[int, typer.Option(help="States, with delta kernels.", metavar="S")]
 Actions = Annotated[int, typer.Option(help="Actions.", metavar="A")]
-Horizon = Annotated[int, typer.Option(help="Steps per episode.  [default: the world's, or 10]", metavar="H")]
+Horizon = Annotated[
+    int, typer.Option(help="Steps per episode.  [default: the world's, or 10]", metavar="H", show_default=False)
+]
 Features = Annotated[int, typer.Option(help="A linear kernel of so many features instead.", metavar="D")]
 BV = Annotated[float, typer.Option("--B-V", help="Bound on the norm of values, for --features.")]
 BP = Annotated[float, typer.Option("--B-P", help="Bound on the norm of the transition operator, for --features.")]
