@@ -35,32 +35,38 @@ class Task:
         mode: the bonus mode.
         r_min: the smallest reward; rewards are shifted by it.
         max_return: a known maximal return, or None.
-        ceiling: (most per step, most once more at the end) to hope for, in the environment's units, where that is
-            less than the range of rewards allows; None to hope for all of it.
+        ceiling: (best per step, more per step, most once more at the end) to hope for, in the environment's units,
+            where that is less than the range of rewards allows; None to hope for all of it.
         known_reward: the reward function, or None to learn it.
         states: all states (S, d) where they are finitely many, else None.
+        discount: what the next step counts for, below 1 where a plan must not rely on a late chance.
     """
 
     problem: Problem
     mode: Mode
     r_min: float
     max_return: float | None = None
-    ceiling: tuple[float, float] | None = None
+    ceiling: tuple[float, float, float] | None = None
     known_reward: KnownReward | None = None
     states: Points | None = None
+    discount: float = 1.0
 
     @property
     def reward_bonus(self) -> bool:
         """Whether the learned reward is a regression of its own with a bonus of its own."""
         return self.known_reward is None and self.mode.provable
 
+    def worth(self, steps: int) -> float:
+        """What a reward of 1 at each of so many steps is worth at the first of them."""
+        return float(steps) if self.discount == 1.0 else (1.0 - self.discount**steps) / (1.0 - self.discount)
+
     def cap(self, step: int) -> float:
         """The most that can be left at ``step``, shifted."""
         steps = self.problem.horizon - step
         most = steps * self.problem.width
         if self.ceiling is not None and steps > 0:
-            per_step, once = self.ceiling
-            most = min(most, steps * (per_step - self.r_min) + once)
+            best, more, once = self.ceiling  # what is only hoped for is not discounted: it must be worth the way
+            most = min(most, self.worth(steps) * (best - self.r_min) + steps * more + once)
         if self.max_return is None or steps == 0:
             return most
         return min(most, max(self.max_return - self.problem.horizon * self.r_min, 0.0))
@@ -202,7 +208,7 @@ class Plan:
         return Site(self.views[i].grid(states), states, self.task, self.rewards[i], self.sign)
 
     def _shift(self, step: int) -> float:
-        return self.task.r_min * (self.task.problem.horizon - step)
+        return self.task.r_min * self.task.worth(self.task.problem.horizon - step)
 
     def _best(self, q: FloatArray) -> IntArray:
         q = q[:, self.order]
@@ -284,11 +290,12 @@ def _stage(
 ) -> Stage:
     """Regress the value of what follows, and the reward with it unless it is known or has its own bonus."""
     left = task.problem.horizon - span - step
-    terminal = -task.r_min * left  # a terminated state earns 0 a step, which is −r_min when shifted
+    later, worth = task.discount**span, task.worth(span)
+    terminal = -task.r_min * later * task.worth(left)  # after an end 0 is earned a step, −r_min when shifted
     separate = task.known_reward is not None or task.reward_bonus
     prior = task.mode.optimism * task.cap(step + 1 if separate else step)
-    reward, shift = (0.0, 0.0) if separate else (span / E.repeat, -task.r_min * span)
-    return Stage(E.backup(v, reward=reward, offset=shift - prior, terminal=terminal), prior, terms, excess)
+    reward, shift = (0.0, 0.0) if separate else (worth / E.repeat, -task.r_min * worth)
+    return Stage(E.backup(later * v, reward=reward, offset=shift - prior, terminal=terminal), prior, terms, excess)
 
 
 def _reward_estimate(E: Embedding, task: Task) -> RewardEstimate | None:

@@ -9,9 +9,11 @@ import pytest
 from cmerl import CMERL
 from cmerl.agents.modelling import choose_repeat, direct_loss, displacement_is_better, displacement_loss, simulate
 from cmerl.agents.rewards import RewardRange
+from cmerl.confidence import FailureBudget, Greedy, Problem
 from cmerl.embedding import DisplacementEmbedding
 from cmerl.errors import InputError
 from cmerl.kernels import RBF, Matern
+from cmerl.planning import Task, make_plan
 from cmerl.transitions import Transitions
 
 ACTIONS = np.arange(2.0)[:, None]
@@ -65,17 +67,33 @@ def test_where_nothing_differs_actions_are_held_longest() -> None:
     assert choose_repeat(learned(walk(0.0)), 10, np.full((1, 2), 0.5), Matern(1.5, 0.1)) == 5
 
 
+@pytest.mark.parametrize("repeat", [1, 2, 3])
+@pytest.mark.parametrize("reward", [-0.7, 0.0])
+def test_values_of_plans_are_discounted_and_an_end_is_worth_a_reward_of_0_a_step(repeat: int, reward: float) -> None:
+    data = walk(0.0, n=600)
+    ended = np.asarray(data.next_states)[:, 0] > 0.8 if reward == 0.0 else np.zeros(len(data), dtype=bool)
+    embedding = learned(Transitions.of(data.Z, data.next_states, np.full(len(data), reward), ended))
+    problem = Problem(7, 1.0, RBF(0.1), Matern(1.5, 0.1), None, FailureBudget(0.5, learned_reward=True))
+    task = Task(problem, Greedy(), -1.0, discount=0.9)
+    plan = make_plan([embedding.with_repeat(repeat)], task, episode=1, order=np.arange(2))
+    states = np.random.default_rng(1).uniform(0.2, 0.7, (5, 2))
+    expected = reward * sum(0.9**i for i in range(7))
+    assert plan.value(states, 0) == pytest.approx(
+        np.full(5, expected), abs=0.1
+    )  # what is not known counts as the least
+
+
 @pytest.mark.parametrize(
     ("seen", "episodes", "expected"),
     [
-        ([(-1.0, False)], 1, (0.0, 0.0)),  # all alike: one more is hoped for
-        ([(-1.0, False), (-1.0, True)], 3, (0.0, 0.0)),  # ending early earns 0 a step
-        ([(-0.1, False), (0.0, False)], 2, (0.05, 0.0)),
-        ([(-0.1, False), (0.0, False), (100.0, True)], 2, (0.05, 99.95)),  # a prize is won once
-        ([(1.0, False), (1.0, True)], 2, (1.0, 0.0)),
+        ([(-1.0, False)], 1, (-1.0, 1.0, 0.0)),  # all alike: one more is hoped for
+        ([(-1.0, False), (-1.0, True)], 3, (0.0, 0.0, 0.0)),  # ending early earns 0 a step
+        ([(-0.1, False), (0.0, False)], 2, (0.0, 0.05, 0.0)),
+        ([(-0.1, False), (0.0, False), (100.0, True)], 2, (0.0, 0.05, 99.95)),  # a prize is won once
+        ([(1.0, False), (1.0, True)], 2, (1.0, 0.0, 0.0)),
     ],
 )
-def test_what_is_worth_hoping_for(seen: list, episodes: int, expected: tuple[float, float]) -> None:
+def test_what_is_worth_hoping_for(seen: list, episodes: int, expected: tuple[float, float, float]) -> None:
     rewards = RewardRange("auto", may_end=False)
     for reward, done in seen:
         rewards.see(reward, done)
@@ -101,6 +119,11 @@ def test_cart_pole_is_modelled_by_displacements_and_goes_on_bit_for_bit_after_lo
 def test_mountain_car_is_solved_in_a_few_episodes() -> None:
     agent = CMERL(gymnasium.make("MountainCar-v0"), seed=0).learn(5)
     assert min(r.length for r in agent.history) < 150
+
+
+def test_where_waiting_costs_nothing_the_goal_is_not_put_off_until_it_is_missed() -> None:
+    agent = CMERL(gymnasium.make("MountainCarContinuous-v0", max_episode_steps=200), seed=100).learn(4)
+    assert min(r.ret for r in agent.history[1:]) > 90
 
 
 def test_provable_modes_refuse_displacements() -> None:

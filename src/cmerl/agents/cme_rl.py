@@ -27,7 +27,7 @@ from cmerl.agents.guarantees import (
     regret_bound,
 )
 from cmerl.agents.memory import Memory
-from cmerl.agents.modelling import prediction_error
+from cmerl.agents.modelling import haste, prediction_error
 from cmerl.agents.options import Auto, Options, RewardFunction
 from cmerl.agents.pac import PacPolicy, check_request, statement
 from cmerl.agents.policies import PlanPolicy
@@ -470,6 +470,7 @@ class CMERL(Agent):
             ceiling=self._rewards.ceiling(len(self.history)) if self._memory.displacement else None,
             known_reward=self._known_reward,
             states=self._all_states,
+            discount=haste(self.horizon) if self._memory.displacement else 1.0,
         )
 
     def _plan(self, explore: bool = True, sign: float = 1.0) -> Plan:

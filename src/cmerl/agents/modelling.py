@@ -76,6 +76,14 @@ def displacement_loss(next_states: FloatArray, residuals: FloatArray, value_kern
     return float(np.mean(value_kernel.diag(next_states))) - 2.0 * float(np.mean(cross)) + own
 
 
+def haste(horizon: int) -> float:
+    """The discount of plans with a displacement: over an episode, one thing that was counted on is sure to go wrong.
+
+    Where waiting costs nothing, an optimal plan may act at the last moment, which by a small error is missed.
+    """
+    return 1.0 - 1.0 / horizon
+
+
 def choose_repeat(embedding: DisplacementEmbedding, horizon: int, starts: FloatArray, value_kernel: Kernel) -> int:
     """For how many steps plans should hold an action: what does best in simulation, the longest of those as good.
 
@@ -83,7 +91,7 @@ def choose_repeat(embedding: DisplacementEmbedding, horizon: int, starts: FloatA
     """
     lo, hi = embedding.reward_range
     problem = Problem(horizon, hi - lo, embedding.kernel, value_kernel, None, FailureBudget(0.5, learned_reward=True))
-    task = Task(problem, Greedy(), lo)
+    task = Task(problem, Greedy(), lo, discount=haste(horizon))
     starts = starts[-ROLLOUTS:]
     returns = []
     for repeat in REPEATS:

@@ -48,21 +48,23 @@ class RewardRange:
         """Widen to rewards that are known beforehand."""
         self._lo, self._hi = min(self._lo, lo), max(self._hi, hi)
 
-    def ceiling(self, episodes: int) -> tuple[float, float] | None:
-        """(the most per step, the most once more at an end) that is worth hoping for; None if a range was declared.
+    def ceiling(self, episodes: int) -> tuple[float, float, float] | None:
+        """(the best per step, how much more per step, the most once more at an end) to hope for.
 
         The best of t draws falls short of the best there is by about 1/t of their range, and what is paid for ending
         an episode is paid only once. If all rewards were alike nothing is known, and one more is hoped for.
+        None if a range was declared.
         """
         if self.declared or self._seen is None:
             return None
         lo, hi = self._seen
         if lo == hi and self._best_end is None:
-            return hi + 1.0, 0.0
-        per_step = hi + (hi - lo) / max(episodes, 1)
+            return hi, 1.0, 0.0
+        more = (hi - lo) / max(episodes, 1)
         if self._best_end is None:
-            return per_step, 0.0
-        return max(per_step, 0.0), max(0.0, self._best_end - max(per_step, 0.0))  # after an end 0 is earned a step
+            return hi, more, 0.0
+        best, most = max(hi, 0.0), max(hi + more, 0.0)  # after an end 0 is earned a step
+        return best, most - best, max(0.0, self._best_end - most)
 
     def see(self, reward: float, done: bool = False) -> None:
         """Take note of a reward, and of an early end; outside a declared range it is an error."""
