@@ -86,6 +86,14 @@ def test_no_play_leaves_the_box_and_the_optimum_stays_in_range():
     assert np.all(np.abs(solve(env, 20).K) @ env.bound <= env.max_action)
 
 
+def test_the_box_holds_without_clipping_and_is_no_larger_than_needed():
+    env, rng = LinearQuadratic(), np.random.default_rng(0)
+    corners = env.bound * rng.choice([-1.0, 1.0], size=(500, 2))  # the extremes of a linear map are at corners
+    pushes = rng.choice([-1.0, 1.0], size=(500, 3)) * [env.max_action, env.noise, env.noise]
+    moved = corners @ env.dynamics.A.T + pushes[:, :1] @ env.dynamics.B.T + pushes[:, 1:]
+    np.testing.assert_allclose(np.abs(moved).max(axis=0), env.bound, rtol=1e-12)
+
+
 def test_agents_have_regret_there():
     env = gymnasium.make("cmerl/LinearQuadratic-v0")
     agent = cmerl.agents.make("random", env, seed=0).learn(3)
