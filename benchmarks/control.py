@@ -97,6 +97,7 @@ def world(name: str) -> Callable[[], gymnasium.Env]:
     return lambda: gymnasium.make(f"cmerl/{name}-v0")
 
 
+UNIT = {"reward_range": (0, 1)}
 TASKS = [
     Task("MountainCar-v0", limited("MountainCar-v0", 200), 20, "return", -125, (11, 20), goal=True),
     Task("MountainCar-v0, goal only", goal_only, 60, "return", 0.95, (4, 60), goal=True),
@@ -106,6 +107,10 @@ TASKS = [
     Task("Acrobot-v1", limited("Acrobot-v1", 500), 20, "return", -100, goal=True),
     Task("MountainCarContinuous-v0", limited("MountainCarContinuous-v0", 200), 20, "return", None, goal=True),
     Task("PBall2D", world("PBall2D"), 300, "regret", 250),
+    Task("TwoRooms", world("TwoRooms"), 100, "regret", None),
+    Task("TwoRooms, bound given", world("TwoRooms"), 100, "regret", None, options={"reward_range": (0, 5)}),
+    Task("CartPoleSwingUp", world("CartPoleSwingUp"), 30, "return", None, (26, 30)),
+    Task("CartPoleSwingUp, bound given", world("CartPoleSwingUp"), 30, "return", None, (26, 30), options=UNIT),
     Task("FrozenLake-v1", limited("FrozenLake-v1", 100), 300, "shortfall", 5),
     Task("CliffWalking-v1", limited("CliffWalking-v1", 50), 300, "shortfall", 5),
 ]

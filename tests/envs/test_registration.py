@@ -11,13 +11,14 @@ from cmerl.envs import register
 from cmerl.envs.registration import WORLDS
 
 HORIZONS = {"RiverSwim": 20, "Chain": 20, "GridWorld": 20, "DeepSea": 10, "RandomMDP": 10, "Inventory": 20}
+CONTINUOUS = ["PBall2D", "TwoRooms", "CartPoleSwingUp", "LinearQuadratic"]
 
 register()
 
 
 def test_every_world_is_registered_once_and_for_all():
     register()  # Gymnasium's warning about a second registration would be an error here
-    assert set(WORLDS) == {f"cmerl/{name}-v0" for name in [*HORIZONS, "PBall2D", "LinearQuadratic"]}
+    assert set(WORLDS) == {f"cmerl/{name}-v0" for name in [*HORIZONS, *CONTINUOUS]}
     assert set(WORLDS) <= set(gymnasium.registry)
 
 

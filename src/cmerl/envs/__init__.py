@@ -1,4 +1,4 @@
-"""Worlds whose dynamics are known, so that regret can be computed exactly."""
+"""Worlds whose dynamics are known, most of them so that regret can be computed exactly."""
 
 from __future__ import annotations
 
@@ -17,9 +17,12 @@ if TYPE_CHECKING:
     from cmerl.envs.pball import BallDynamics, PBall2D
     from cmerl.envs.random_worlds import RandomMDP, random_mdp
     from cmerl.envs.riverswim import RiverSwim
+    from cmerl.envs.swing_up import CartPoleSwingUp
+    from cmerl.envs.two_rooms import RoomDynamics, TwoRooms
 
 __all__ = [
     "BallDynamics",
+    "CartPoleSwingUp",
     "Chain",
     "DeepSea",
     "FiniteMDP",
@@ -30,12 +33,15 @@ __all__ = [
     "Prices",
     "RandomMDP",
     "RiverSwim",
+    "RoomDynamics",
+    "TwoRooms",
     "random_mdp",
     "register",
 ]
 
 _HOMES = {
     "BallDynamics": "pball",
+    "CartPoleSwingUp": "swing_up",
     "Chain": "chain",
     "DeepSea": "deepsea",
     "FiniteMDP": "finite",
@@ -46,6 +52,8 @@ _HOMES = {
     "Prices": "inventory",
     "RandomMDP": "random_worlds",
     "RiverSwim": "riverswim",
+    "RoomDynamics": "two_rooms",
+    "TwoRooms": "two_rooms",
     "random_mdp": "random_worlds",
 }
 

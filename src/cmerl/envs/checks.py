@@ -5,6 +5,9 @@ from __future__ import annotations
 import operator
 from typing import Any
 
+import numpy as np
+from numpy.typing import ArrayLike
+
 from cmerl.errors import InputError
 
 
@@ -28,6 +31,18 @@ def check_index(name: str, value: Any, size: int) -> int:
     if not 0 <= index < size:
         raise InputError(f"{name} must be an integer from 0 to {size - 1}, but is {value!r}.")
     return index
+
+
+def check_pair(name: str, value: ArrayLike) -> tuple[float, float]:
+    """Return ``value`` as a tuple of two finite floats, which is hashable; configuration files have lists."""
+    try:
+        x, y = np.asarray(value, dtype=np.float64).tolist()
+        pair = float(x), float(y)
+    except (TypeError, ValueError):
+        pair = np.nan, np.nan
+    if not np.isfinite(pair).all():
+        raise InputError(f"{name} must be two finite numbers, but is {value!r}.")
+    return pair
 
 
 def check_probability(name: str, value: float) -> float:

@@ -11,7 +11,7 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import ArrayLike, NDArray
 
-from cmerl.envs.checks import check_count, check_index
+from cmerl.envs.checks import check_count, check_index, check_pair
 from cmerl.errors import InputError
 
 Floats = NDArray[np.float64]
@@ -108,7 +108,7 @@ class PBall2D(gymnasium.Env[Floats, Any]):
         horizon: int = 30,
     ) -> None:
         # A tuple of floats, as the dynamics must be hashable, and configuration files have lists.
-        self.dynamics = BallDynamics(_pair("centre", centre), float(radius), float(move), float(noise))
+        self.dynamics = BallDynamics(check_pair("centre", centre), float(radius), float(move), float(noise))
         self.horizon = check_count("horizon", horizon)
         self.action_space = spaces.Discrete(self.dynamics.actions)
         self.observation_space = spaces.Box(-1.0, 1.0, shape=(2,), dtype=np.float64)
@@ -156,16 +156,8 @@ class PBall2D(gymnasium.Env[Floats, Any]):
         return self._state.copy(), reward, False, False, {"state": self._state.copy()}
 
 
-def _pair(name: str, value: ArrayLike) -> tuple[float, float]:
-    try:
-        x, y = np.asarray(value, dtype=np.float64).tolist()
-        return float(x), float(y)
-    except (TypeError, ValueError):
-        raise InputError(f"{name} must be two coordinates (x, y), but is {value!r}.") from None
-
-
 def _point_of_disc(value: ArrayLike) -> Floats:
-    point = np.array(_pair('options["state"]', value))
+    point = np.array(check_pair('options["state"]', value))
     # "not (… ≤ …)" rather than "> …", so that NaN is refused as well
     if not np.linalg.norm(point) <= 1 + BORDER_TOLERANCE:
         raise InputError(f'options["state"] must lie in the unit disc, but is {value!r}.')

@@ -18,6 +18,8 @@ WORLDS: dict[str, tuple[str, dict[str, Any]]] = {
     "cmerl/RandomMDP-v0": ("cmerl.envs.random_worlds:RandomMDP", {"states": 10, "actions": 3, "seed": 0}),
     "cmerl/Inventory-v0": ("cmerl.envs.inventory:Inventory", {}),
     "cmerl/PBall2D-v0": ("cmerl.envs.pball:PBall2D", {}),
+    "cmerl/TwoRooms-v0": ("cmerl.envs.two_rooms:TwoRooms", {}),
+    "cmerl/CartPoleSwingUp-v0": ("cmerl.envs.swing_up:CartPoleSwingUp", {}),
     "cmerl/LinearQuadratic-v0": ("cmerl.envs.linear_quadratic:LinearQuadratic", {}),
 }
 
