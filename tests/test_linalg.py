@@ -7,7 +7,15 @@ from hypothesis import strategies as st
 
 from cmerl.errors import InputError, KernelError
 from cmerl.growing import GrowingMatrix, GrowingVector
-from cmerl.linalg import BLOCK, Cholesky, largest_eigenvalue, pivots, random_rotation, triangular_inverse
+from cmerl.linalg import (
+    BLOCK,
+    Cholesky,
+    largest_eigenvalue,
+    pivoted_cholesky,
+    pivots,
+    random_rotation,
+    triangular_inverse,
+)
 
 N = 600
 POINTS = np.random.default_rng(0).uniform(size=(N, 2))
@@ -289,3 +297,30 @@ def test_the_block_below_a_row_can_be_solved_with_alone(factor: Cholesky, row: i
     np.testing.assert_allclose(factor.tail_solve(row, B), np.linalg.solve(block, B), atol=1e-9)
     np.testing.assert_allclose(factor.tail_solve(row, B, transposed=True), np.linalg.solve(block.T, B), atol=1e-9)
     np.testing.assert_allclose(factor.tail_solve(row, B[:, 0]), np.linalg.solve(block, B[:, 0]), atol=1e-9)
+
+
+@pytest.mark.parametrize("most", [7, 1000])
+@pytest.mark.parametrize("tolerance", [1e-2, 1e-6])
+def test_pivoted_cholesky_always_takes_the_largest_relative_residual(tolerance: float, most: int) -> None:
+    height = np.random.default_rng(2).uniform(0.5, 2.0, size=80)  # so that relative and absolute are not the same
+    matrix = np.outer(height, height) * K[:80, :80]
+    C, chosen = pivoted_cholesky(matrix, tolerance, most)
+    # The Schur complements of the rows taken so far, from scratch each time.
+    rows: list[int] = []
+    while len(rows) < most:
+        known = matrix[:, rows] @ np.linalg.solve(matrix[np.ix_(rows, rows)], matrix[rows]) if rows else 0.0
+        residual = np.diagonal(matrix - known) / np.diagonal(matrix)
+        if residual.max() <= tolerance:
+            break
+        rows.append(int(np.argmax(residual)))
+    np.testing.assert_array_equal(chosen, rows)
+    known = matrix[:, rows] @ np.linalg.solve(matrix[np.ix_(rows, rows)], matrix[rows])
+    np.testing.assert_allclose(C.T @ C, known, atol=1e-9)
+    np.testing.assert_array_equal(np.triu(C[:, chosen].T, 1), 0.0)
+
+
+def test_pivoted_cholesky_skips_what_repeats_and_what_is_zero() -> None:
+    matrix = np.array([[2.0, 2.0, 0.0], [2.0, 2.0, 0.0], [0.0, 0.0, 0.0]])
+    C, chosen = pivoted_cholesky(matrix, 1e-12, 3)
+    assert len(chosen) == 1
+    np.testing.assert_allclose(C.T @ C, matrix, atol=1e-15)

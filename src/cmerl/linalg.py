@@ -12,12 +12,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigh
-from scipy.linalg.lapack import dpotrf, dtrtri, dtrtrs
+from scipy.linalg.lapack import dpotrf, dpstrf, dtrtri, dtrtrs
 
 from cmerl.errors import InputError, KernelError
 from cmerl.growing import Arrays, GrowingMatrix, nested, part
 
 FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.intp]
 
 BLOCK = 256  # diagonal blocks are kept inverted: substitution becomes matrix products of this size
 JITTER_LADDER = (0.0, 1e-14, 1e-12, 1e-10, 1e-8)  # relative to the largest diagonal entry
@@ -144,7 +145,10 @@ class Cholesky:
             raise KernelError(f"the kernel returned NaN or infinity for rows {n} to {n + k - 1}")
         L21 = self.half_solve(K21.T).T
         scale = float(np.max(np.abs(np.diagonal(K22)) + ridge, initial=np.finfo(float).tiny))
-        L22, jitter = _potrf(K22 + np.diag(ridge) - L21 @ L21.T, n, scale)
+        S = K22 + np.diag(ridge)
+        if n:
+            S -= L21 @ L21.T
+        L22, jitter = _potrf(S, n, scale)
         pivots = np.diagonal(L22)
         negative = pivots**2 - ridge < -NEGATIVE_VARIANCE * (np.abs(np.diagonal(K22)) + ridge)
         if np.any(negative):
@@ -257,6 +261,24 @@ def pivots(A: FloatArray) -> FloatArray:
     """Squared diagonal (n,) of the Cholesky factor of A: the factors by which det A grows row by row."""
     squares: FloatArray = np.diagonal(_potrf(A, 0, float(np.max(np.diagonal(A), initial=1.0)))[0]) ** 2
     return squares
+
+
+def pivoted_cholesky(K: FloatArray, tolerance: float, most: int) -> tuple[FloatArray, IntArray]:
+    """K ≈ CᵀC from few rows of K (n, n): next is the one whose residual K_ii − ‖C_i‖² is largest, relative to K_ii.
+
+    Returns:
+        C (m, n) with m ≤ most, and the rows chosen (m,), in whose order C is triangular; residuals relative to K_ii
+        are at most the tolerance, unless m = most.
+    """
+    scale = np.sqrt(np.diagonal(K))
+    scale = np.where(scale > 0.0, scale, 1.0)
+    if np.any(scale != 1.0):
+        K = K / np.outer(scale, scale)
+    A, order, rank, _ = dpstrf(K, tol=tolerance, lower=1)
+    order, m = order.astype(np.intp) - 1, min(int(rank), most)
+    C = np.empty((m, len(K)))
+    C[:, order] = np.tril(A[:, :m]).T * scale[order]
+    return C, order[:m]
 
 
 def random_rotation(d: int, rng: np.random.Generator) -> FloatArray:

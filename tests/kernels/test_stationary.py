@@ -1,6 +1,7 @@
 """RBF, Matérn, rational quadratic and periodic kernels against scikit-learn and against their definitions."""
 
 import math
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ from hypothesis import strategies as st
 from sklearn.gaussian_process import kernels as sk
 
 from cmerl.errors import InputError, KernelError
-from cmerl.kernels import RBF, Kernel, Matern, Periodic, RationalQuadratic
+from cmerl.kernels import RBF, Kernel, Matern, Periodic, RationalQuadratic, distances
 
 RADIAL = [
     RBF(0.7),
@@ -19,6 +20,14 @@ RADIAL = [
     Matern(1.5, 0.7),
 ]
 SCALES = (0.4, 1.0, 3.0)
+
+
+@pytest.fixture(autouse=True, scope="module", params=[distances.FEW, 0], ids=["differences", "products"])
+def few(request: pytest.FixtureRequest) -> Iterator[None]:
+    """All that holds for a few points must hold for the many whose distances come from a matrix product."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(distances, "FEW", request.param)
+        yield
 
 
 @pytest.fixture

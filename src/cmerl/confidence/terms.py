@@ -31,8 +31,13 @@ class BonusTerms(NamedTuple):
 
     def plus(self, other: BonusTerms) -> BonusTerms:
         """The sum of two bonuses."""
-        return BonusTerms(*(a + b for a, b in zip(self, other, strict=True)))
+        a, b = self, other
+        return BonusTerms(
+            a.linear + b.linear, a.quadratic + b.quadratic, a.weights + b.weights, a.constant + b.constant
+        )
 
     def times(self, factor: float) -> BonusTerms:
         """A multiple of the bonus."""
-        return BonusTerms(*(factor * term for term in self))
+        return BonusTerms(
+            factor * self.linear, factor * self.quadratic, factor * self.weights, factor * self.constant
+        )

@@ -1,7 +1,7 @@
 """Embeddings in coordinates: a cost per episode that depends on their number, not on the data.
 
 Coordinates φ̃ of state-actions come from a dictionary (compressed, Nyström) or from random features. Only moments are
-kept, M̃ = Σφ̃φ̃ᵀ + λI and C̃ = Σψ̃φ̃ᵀ, where ψ̃ codes the next state by landmarks, the only states where V must be known.
+kept, M̃ = Σφ̃φ̃ᵀ + λI and C̃ = Σwφ̃ᵀ, w the weights of V(s') on V at the landmarks, where alone V must be known.
 
 Dictionaries kept in the order of arrival can make the backup expansive, so they are chosen anew by greatest residual
 whenever the data have doubled, until ``keep`` transitions are reached; from then on the raw data are dropped, the
@@ -207,8 +207,7 @@ class CompressedEmbedding:
     ) -> Sequence[FloatArray]:
         """M̃⁻¹Σφ̃_i y_i, one vector a regression."""
         centre = float(v.sum()) / len(v) if self._centre and len(v) else 0.0
-        x = self._landmarks.interpolate(v - centre)
-        return [m.solve(x, reward, offset + centre, terminal - centre) for m in self._moments]
+        return [m.solve(v - centre, reward, offset + centre, terminal - centre) for m in self._moments]
 
     def grid(self, states: Points | None = None) -> CompressedGrid:
         """The embedding at states × actions; at its landmarks by default."""

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from cmerl.embedding.halfweights import HalfWeights
 from cmerl.growing import Arrays, nested, part
 from cmerl.kernels import Kernel
-from cmerl.linalg import Cholesky
+from cmerl.linalg import Cholesky, pivoted_cholesky
 from cmerl.transitions import Points, PointSet, join_points, saveable, take
 
 FloatArray = NDArray[np.float64]
@@ -245,23 +245,10 @@ class Dictionary:
     def _choose_greedily(self, X: Points, tolerance: float) -> tuple[FloatArray, FloatArray]:
         """Pivoted Cholesky of k(X, X), stopped at the tolerance or the cap."""
         K = self.kernel(X)
-        residual = np.diagonal(K).copy()
-        threshold = max(tolerance, ROUND_OFF) * residual
-        C = np.zeros((min(self.cap, len(X)), len(X)))
-        chosen: list[int] = []
-        while len(chosen) < len(C):
-            i = int(np.argmax(residual - threshold))
-            if residual[i] <= threshold[i]:
-                break
-            m = len(chosen)
-            C[m] = (K[i] - C[:m, i] @ C[:m]) / np.sqrt(residual[i])
-            C[m, chosen] = 0.0  # triangular: points chosen before have no part in this direction
-            residual -= C[m] ** 2
-            np.maximum(residual, 0.0, out=residual)
-            residual[i] = 0.0
-            chosen.append(i)
-        C = C[: len(chosen)]
-        self.points.add(take(X, np.array(chosen, dtype=np.intp)))
+        C, chosen = pivoted_cholesky(K, max(tolerance, ROUND_OFF), self.cap)
+        residual = np.maximum(np.diagonal(K) - np.einsum("mk,mk->k", C, C), 0.0)
+        residual[chosen] = 0.0
+        self.points.add(take(X, chosen))
         self.factor = Cholesky.from_factor(C[:, chosen].T)
         return C, residual
 

@@ -121,10 +121,13 @@ class ExactView:
 
 
 def by_action(values: list[FloatArray], layout: Layout) -> FloatArray:
-    """One vector (q,) an action, or all state-actions in one (q·A,), as (q, A)."""
+    """One vector (q,) an action, or all state-actions in one (q·A,), as (q, A).
+
+    A column an action in memory too: maxima over actions are quick.
+    """
     if layout.split:
-        return np.array(values).T  # a column an action in memory too: maxima over actions are quick
-    return values[0].reshape(-1, len(layout.actions))
+        return np.array(values).T
+    return np.asfortranarray(values[0].reshape(-1, len(layout.actions)))
 
 
 def _kernel(kernel: Kernel, X: Points, Y: Points) -> FloatArray:

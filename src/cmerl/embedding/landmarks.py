@@ -18,7 +18,7 @@ IntArray = NDArray[np.intp]
 
 
 class Landmarks(Protocol):
-    """Next states coded as combinations of landmarks: V(s') = code(s')ᵀ interpolate(V(landmarks))."""
+    """States at which V is known, and codes of other states, from which the weights of V(s') on them follow."""
 
     def __len__(self) -> int:
         """Number of landmarks."""
@@ -47,7 +47,7 @@ class Landmarks(Protocol):
         ...
 
     def accumulate(self, cross: GrowingMatrix, codes: Any, columns: IntArray, phi: FloatArray) -> None:
-        """Add Σ code·φ̃ᵀ over the given columns of the codes, with phi (m, k), to cross (m_next, m)."""
+        """Add Σwφ̃ᵀ to cross (m_next, m), w the weights on V(landmarks), for the given columns and phi (m, k)."""
         ...
 
     def arrays(self) -> Arrays:
@@ -56,14 +56,6 @@ class Landmarks(Protocol):
 
     def restore(self, arrays: Arrays) -> None:
         """Go on from what was saved."""
-        ...
-
-    def interpolate(self, v: FloatArray) -> FloatArray:
-        """What codes are multiplied with, from values at the landmarks (m_next,)."""
-        ...
-
-    def to_values(self, weights: FloatArray) -> FloatArray:
-        """Weights on codes (m_next, q) as weights on values at the landmarks (q, m_next)."""
         ...
 
 
@@ -103,14 +95,6 @@ class StateTable:
         self.points = PointSet()
         self.points.add(arrays["points"])
 
-    def interpolate(self, v: FloatArray) -> FloatArray:
-        """Values are known everywhere."""
-        return v
-
-    def to_values(self, weights: FloatArray) -> FloatArray:
-        """Codes are values."""
-        return weights.T
-
 
 class InterpolatedLandmarks:
     """A dictionary of next states; in between, values are interpolated in the space of k_ψ."""
@@ -147,9 +131,10 @@ class InterpolatedLandmarks:
         return lambda states: kernel(centres, states) / height
 
     def accumulate(self, cross: GrowingMatrix, codes: FloatArray, columns: IntArray, phi: FloatArray) -> None:
-        """Add ψ̃φ̃ᵀ."""
-        view = cross.resize(len(self), len(phi))
-        view += codes[:, columns] @ phi.T
+        """Add wφ̃ᵀ, where w = L⁻ᵀψ̃ interpolates: landmarks that are appended later leave w as it is."""
+        view, solve = cross.resize(len(self), len(phi)), self._dictionary.factor.back_solve
+        few = len(columns) < len(phi)
+        view += solve(codes[:, columns]) @ phi.T if few else solve(codes[:, columns] @ phi.T)
 
     def arrays(self) -> Arrays:
         """The dictionary."""
@@ -158,11 +143,3 @@ class InterpolatedLandmarks:
     def restore(self, arrays: Arrays) -> None:
         """Go on from what was saved."""
         self._dictionary.restore(arrays)
-
-    def interpolate(self, v: FloatArray) -> FloatArray:
-        """L⁻¹v."""
-        return self._dictionary.factor.half_solve(v)
-
-    def to_values(self, weights: FloatArray) -> FloatArray:
-        """L⁻ᵀ of the weights."""
-        return self._dictionary.factor.back_solve(weights).T

@@ -32,10 +32,10 @@ class Moments:
         """Forget the data, but not the features."""
         self.n = 0
         self.residual_sum = 0.0  # R_φ = Σ ρ²(z_i)
-        self.sum_r = 0.0
+        self.sum_r = 0.0  # Σ r̃_i; infinite after a choice, which does not keep to the order of arrival
         self.factor = Cholesky()  # of M̃
         self._gram = GrowingMatrix()  # M̃ − λI (m, m)
-        self._cross = GrowingMatrix()  # C̃ over transitions that went on (m_next, m)
+        self._cross = GrowingMatrix()  # Σ w(s')φ̃ᵀ over transitions that went on (m_next, m)
         self._linear = GrowingMatrix(3, 0)  # Σ φ̃·(reward, 1, terminated) (3, m)
 
     def arrays(self) -> Arrays:
@@ -58,7 +58,9 @@ class Moments:
         """Add transitions: inputs X (k, d), the column of each next state's code or -1 if terminated, rewards."""
         phi, residual = self.features.choose(X) if choose else self._absorb(X)
         m, old, alive = len(phi), self.factor.n, columns >= 0
-        if not choose:  # after a choice, bounds do not use the order of arrival any more
+        if choose:
+            self.sum_r = math.inf
+        if math.isfinite(self.sum_r):
             # 1 + w_i = det(M̃_i)/det(M̃_{i-1}): all at once from the Schur complement I + φ̃ᵀM̃⁻¹φ̃.
             half = self.factor.half_solve(phi[:old])
             inner = half.T @ half + phi[old:].T @ phi[old:] / self.lam
@@ -100,21 +102,21 @@ class Moments:
         """An upper bound on G of all the data, and G itself where nothing was left over."""
         return 0.5 * (self.log_det + self.residual_sum / self.lam)
 
-    def solve(self, x: FloatArray, reward: float, offset: float, terminal: float) -> FloatArray:
-        """M̃⁻¹Σφ̃_i y_i (m,) for y_i = reward·r_i + offset + (terminal if terminated, else code_iᵀx)."""
+    def solve(self, v: FloatArray, reward: float, offset: float, terminal: float) -> FloatArray:
+        """M̃⁻¹Σφ̃_i y_i (m,), y_i = reward·r_i + offset + (terminal if terminated, else w(s'_i)ᵀv)."""
         target = np.array([reward, offset, terminal]) @ self._linear.view
         cross = self._cross.view
         if len(cross):
-            target += x[: len(cross)] @ cross  # landmarks newer than this regression's data have no weight yet
+            target += v[: len(cross)] @ cross  # landmarks newer than this regression's data have no weight yet
         return self.factor.solve(target)
 
     def landmark_weights(self, C: FloatArray) -> FloatArray:
         """Weights on V(landmarks) (q, m_next) of queries with coordinates C (m, q)."""
-        weights = np.zeros((len(self._landmarks), C.shape[1]))
+        weights = np.zeros((C.shape[1], len(self._landmarks)))
         cross = self._cross.view
         if len(cross):
-            weights[: len(cross)] = cross @ self.factor.solve(C)
-        return self._landmarks.to_values(weights)
+            weights[:, : len(cross)] = (cross @ self.factor.solve(C)).T
+        return weights
 
 
 @dataclass(frozen=True)

@@ -15,13 +15,16 @@ Scales: TypeAlias = float | Sequence[float] | FloatArray
 # What rounding may add to the exponent of a kernel, and so at most how far k(x, x) may be from 1.
 TOLERANCE = 1e-12
 
+# Differences of coordinates up to which they are quicker than a matrix product and what it takes to prepare one.
+FEW = 20_000
+
 
 def minus_half_squared_distances(X: FloatArray, Y: FloatArray, lengthscale: Scales) -> FloatArray:
     """The matrix [−½‖(x_i − y_j)/ℓ‖²], shape (n, m).
 
     With p = (x − c)/ℓ, q = (y − c)/ℓ, −½‖p − q‖² = ⟨(p, ½‖p‖², 1), (q, −1, −½‖q‖²)⟩. The centre c is the mean
     of ``Y``: the terms cancel, so the smaller they are, the smaller the error. Where the points spread over
-    so many lengthscales that it could exceed `TOLERANCE`, pairwise differences are used instead.
+    so many lengthscales that it could exceed `TOLERANCE`, or are few, pairwise differences are used instead.
 
     Args:
         X: Points, shape (n, d).
@@ -29,9 +32,11 @@ def minus_half_squared_distances(X: FloatArray, Y: FloatArray, lengthscale: Scal
         lengthscale: ℓ, one for all columns or one per column.
     """
     d = X.shape[1]
-    centre = Y.mean(axis=0) if len(Y) else np.zeros(d)
+    centre = np.add.reduce(Y, axis=0) / max(len(Y), 1)
     Q = (Y - centre) / lengthscale
     P = Q if Y is X else (X - centre) / lengthscale
+    if len(P) * Q.size <= FEW:
+        return _by_differences(P, Q)
     with np.errstate(over="ignore"):  # an overflow is far beyond the limit below
         half_q = 0.5 * np.einsum("ij,ij->i", Q, Q)
         half_p = half_q if P is Q else 0.5 * np.einsum("ij,ij->i", P, P)
@@ -49,3 +54,15 @@ def minus_half_squared_distances(X: FloatArray, Y: FloatArray, lengthscale: Scal
     else:
         E = np.column_stack((P, half_p, np.ones(len(P)))) @ np.column_stack((Q, -np.ones(len(Q)), -half_q)).T
     return np.minimum(E, 0.0, out=E)
+
+
+def _by_differences(P: FloatArray, Q: FloatArray) -> FloatArray:
+    """The matrix [−½‖p_i − q_j‖²], a column at a time; symmetric with a zero diagonal where Q is P."""
+    E = np.zeros((len(P), len(Q)))
+    with np.errstate(over="ignore"):
+        for p, q in zip(P.T, Q.T, strict=True):
+            D = np.subtract.outer(p, q)
+            D *= D
+            E -= D
+    E *= 0.5
+    return E
