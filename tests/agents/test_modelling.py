@@ -89,7 +89,8 @@ def test_values_of_plans_are_discounted_and_an_end_is_worth_a_reward_of_0_a_step
         ([(-1.0, False)], 1, (-1.0, 1.0, 0.0)),  # all alike: one more is hoped for
         ([(-1.0, False), (-1.0, True)], 3, (0.0, 0.0, 0.0)),  # ending early earns 0 a step
         ([(-0.1, False), (0.0, False)], 2, (0.0, 0.05, 0.0)),
-        ([(-0.1, False), (0.0, False), (100.0, True)], 2, (0.0, 0.05, 99.95)),  # a prize is won once
+        ([(-0.1, False), (0.0, False), (100.0, True), (100.0, True)], 2, (0.0, 0.05, 99.95)),  # a prize is won once
+        ([(-0.1, False), (0.0, False), (100.0, True)], 2, (0.0, 0.05, 10.95)),  # and doubted the first time
         ([(1.0, False), (1.0, True)], 2, (1.0, 0.0, 0.0)),
     ],
 )

@@ -162,7 +162,11 @@ class CMERL(Agent):
                 zeta=misspecification,
             ),
             # A proof must allow for early ends from the start; otherwise they count once one was seen.
-            RewardRange(reward_range, may_end=as_mode(bonus).provable and self._may_end),
+            RewardRange(
+                reward_range,
+                may_end=as_mode(bonus).provable and self._may_end,
+                robust=not as_mode(bonus).provable,
+            ),
         )
 
     def _set_up(self, all_states: FloatArray | None, options: Options, rewards: RewardRange) -> None:
@@ -601,7 +605,9 @@ class CMERL(Agent):
             return
         pending, self._pending = self._pending, []
         steps = np.array([step for step, *_ in pending], dtype=np.intp)
-        self._memory.update(steps, as_batch(pending), end=end)
+        batch = as_batch(pending)
+        rewards = self._rewards.counted(batch.rewards, batch.terminated)
+        self._memory.update(steps, replace(batch, rewards=rewards), end=end)
 
 
 def as_batch(pending: list[Pending]) -> Transitions:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,33 +20,90 @@ FloatArray = NDArray[np.float64]
 log = logging.getLogger("cmerl")
 
 
+FAR = 1.0  # times the range of all other rewards outside of it: from there on a reward must come twice to be believed
+FAR_END = 10.0  # what an unbelieved prize for ending an episode counts for, likewise: it is won only once
+
+
+class Extremes:
+    """The two smallest and the two largest of some numbers."""
+
+    def __init__(self, low: Sequence[float] = (), high: Sequence[float] = ()) -> None:
+        self.low, self.high = list(low), list(high)
+
+    def __bool__(self) -> bool:
+        return bool(self.low)
+
+    def add(self, number: float) -> None:
+        """Take note of one more."""
+        self.low = sorted([*self.low, number])[:2]
+        self.high = sorted([*self.high, number])[-2:]
+
+    def within(self, least: float, most: float) -> tuple[float, float]:
+        """The smallest and largest of those between the given numbers; those themselves where there are none."""
+        low = next((x for x in self.low if x >= least), least)
+        high = next((x for x in reversed(self.high) if x <= most), most)
+        return low, high
+
+
 class RewardRange:
     """The smallest and largest reward per step.
+
+    A single reward far outside the range of all others is not believed at once: it does not widen the range, and
+    counts as the most extreme of the others, until a second one has come. What is hoped for would otherwise follow an
+    outlier for ever, and what is feared would never be tried again. This is for learned ranges without a proof.
 
     Args:
         declared: (lo, hi), or "auto": starts at (0, 1) and widens to what is seen, saying so once.
         may_end: whether an episode may end early, which earns 0 from then on; also learned.
+        robust: whether outliers are doubted.
 
     Attributes:
         widened: whether a reward was seen outside the range assumed until then.
     """
 
-    def __init__(self, declared: Any, *, may_end: bool) -> None:
+    def __init__(self, declared: Any, *, may_end: bool, robust: bool = True) -> None:
         self.declared = not (isinstance(declared, str) and declared == "auto")
         self._lo, self._hi = check_range(declared) if self.declared else (0.0, 1.0)
         self.may_end = may_end
+        self.robust = robust and not self.declared
         self.widened = False
-        self._seen: tuple[float, float] | None = None  # of rewards that did not end an episode
+        self._all, self._steps = Extremes(), Extremes()  # the latter did not end an episode
         self._best_end: float | None = None
 
     @property
     def bounds(self) -> tuple[float, float]:
         """(lo, hi); 0 is included where an episode may end early."""
-        return (min(self._lo, 0.0), max(self._hi, 0.0)) if self.may_end else (self._lo, self._hi)
+        lo, hi = self._lo, self._hi
+        if self._all and not self.declared:
+            low, high = self._all.within(*self._limits())
+            lo, hi = min(lo, low), max(hi, high)
+        return (min(lo, 0.0), max(hi, 0.0)) if self.may_end else (lo, hi)
 
     def include(self, lo: float, hi: float) -> None:
         """Widen to rewards that are known beforehand."""
         self._lo, self._hi = min(self._lo, lo), max(self._hi, hi)
+
+    def counted(self, rewards: FloatArray, ended: NDArray[np.bool]) -> FloatArray:
+        """What to learn from rewards (n,) that were seen: themselves, but for an outlier."""
+        lo, hi = self._others()
+        least, most = self._limits()
+        above = np.where(ended, np.minimum(rewards, self._most_at_end()), hi)
+        return np.where(rewards < least, lo, np.where(rewards > most, above, rewards))
+
+    def _others(self) -> tuple[float, float]:
+        """The range that is assumed, and that of all rewards but the smallest and the largest one."""
+        if not self.robust or len(self._all.low) < 2:
+            return -np.inf, np.inf
+        return min(self._lo, self._all.low[1]), max(self._hi, self._all.high[0])
+
+    def _limits(self) -> tuple[float, float]:
+        """Below and above which a reward is an outlier."""
+        lo, hi = self._others()
+        return lo - FAR * (hi - lo), hi + FAR * (hi - lo)
+
+    def _most_at_end(self) -> float:
+        lo, hi = self._others()
+        return hi + FAR_END * (hi - lo)
 
     def ceiling(self, episodes: int) -> tuple[float, float, float] | None:
         """(the best per step, how much more per step, the most once more at an end) to hope for.
@@ -55,29 +112,31 @@ class RewardRange:
         an episode is paid only once. If all rewards were alike nothing is known, and one more is hoped for.
         None if a range was declared.
         """
-        if self.declared or self._seen is None:
+        if self.declared or not self._steps:
             return None
-        lo, hi = self._seen
+        lo, hi = self._steps.within(*self._limits())
         if lo == hi and self._best_end is None:
             return hi, 1.0, 0.0
         more = (hi - lo) / max(episodes, 1)
         if self._best_end is None:
             return hi, more, 0.0
         best, most = max(hi, 0.0), max(hi + more, 0.0)  # after an end 0 is earned a step
-        return best, most - best, max(0.0, self._best_end - most)
+        prize = min(self._best_end, self._most_at_end())
+        return best, most - best, max(0.0, prize - most)
 
     def see(self, reward: float, done: bool = False) -> None:
         """Take note of a reward, and of an early end; outside a declared range it is an error."""
         self._check(reward)
+        self._all.add(reward)
         if done:
             self.may_end = True
             self._best_end = reward if self._best_end is None else max(self._best_end, reward)
         else:
-            lo, hi = self._seen or (reward, reward)
-            self._seen = min(lo, reward), max(hi, reward)
+            self._steps.add(reward)
 
     def _check(self, reward: float) -> None:
-        if self._lo <= reward <= self._hi:
+        lo, hi = self.bounds
+        if lo <= reward <= hi:
             return
         if self.declared:
             raise RewardRangeError(
@@ -89,10 +148,9 @@ class RewardRange:
                 "a reward of %g was seen: the automatic reward_range (%g, %g) widens to what is seen; "
                 "pass reward_range=(lo, hi) if you know it",
                 reward,
-                self._lo,
-                self._hi,
+                lo,
+                hi,
             )
-        self.include(reward, reward)
         self.widened = True
 
     def spec(self) -> dict[str, Any]:
@@ -101,8 +159,10 @@ class RewardRange:
             "declared": self.declared,
             "range": [self._lo, self._hi],
             "may_end": self.may_end,
+            "robust": self.robust,
             "widened": self.widened,
-            "seen": self._seen,
+            "all": [self._all.low, self._all.high],
+            "steps": [self._steps.low, self._steps.high],
             "best_end": self._best_end,
         }
 
@@ -110,8 +170,9 @@ class RewardRange:
     def from_spec(cls, spec: dict[str, Any]) -> RewardRange:
         """The inverse of ``spec``."""
         found = cls(spec["range"], may_end=spec["may_end"])
-        found.declared, found.widened = spec["declared"], spec["widened"]
-        found._seen, found._best_end = spec["seen"] and tuple(spec["seen"]), spec["best_end"]
+        found.declared, found.robust, found.widened = spec["declared"], spec["robust"], spec["widened"]
+        found._all, found._steps = Extremes(*spec["all"]), Extremes(*spec["steps"])
+        found._best_end = spec["best_end"]
         return found
 
 

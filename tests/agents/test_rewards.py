@@ -1,0 +1,90 @@
+"""Ranges of rewards: what widens them, and outliers that do not."""
+
+import logging
+
+import numpy as np
+import pytest
+
+import cmerl
+from cmerl.agents.rewards import RewardRange
+from cmerl.envs import PBall2D, RiverSwim
+
+
+def seen(*rewards, done=(), **options):
+    found = RewardRange("auto", may_end=False, **options)
+    for reward in rewards:
+        found.see(reward, reward in done)
+    return found
+
+
+def counted(found, *rewards, ended=False):
+    return found.counted(np.array(rewards), np.full(len(rewards), ended)).tolist()
+
+
+def test_a_reward_near_the_others_widens_the_range_at_once():
+    assert seen(0.0, 0.5, 1.9).bounds == (0.0, 1.9)
+    assert seen(0.0, 0.5, -0.9).bounds == (-0.9, 1.0)
+    assert counted(seen(0.0, 0.5, 1.9), 0.5, 1.9) == [0.5, 1.9]
+
+
+@pytest.mark.parametrize(("outlier", "instead"), [(1e6, 1.0), (-1e6, -0.5)])
+def test_a_single_outlier_counts_as_the_most_extreme_of_the_others(outlier, instead):
+    found = seen(0.3, -0.5, -0.5, outlier, 0.2)
+    assert found.bounds == (-0.5, 1.0)
+    assert counted(found, 0.3, outlier) == [0.3, instead]
+
+
+@pytest.mark.parametrize("reward", [1e6, -1e6])
+def test_what_comes_twice_is_believed(reward):
+    found = seen(0.3, reward, 0.2, reward)
+    assert found.bounds == (min(0.0, reward), max(1.0, reward))
+    assert counted(found, reward, 0.2) == [reward, 0.2]
+
+
+def test_rewards_of_another_scale_are_believed_from_the_first_episode_on():
+    rewards = -1000.0 * np.arange(1.0, 20.0)
+    assert seen(*rewards).bounds == (-19_000.0, 1.0)
+    assert counted(seen(*rewards), *rewards) == rewards.tolist()
+
+
+def test_a_prize_for_ending_is_believed_in_part_at_first_as_it_is_won_only_once():
+    found = seen(-0.1, 0.0, 100.0, done=(100.0,))
+    assert counted(found, 100.0, ended=True) == [11.0]  # ten times (0, 1) above it
+    assert counted(found, 5.0, ended=True) == [5.0]
+    assert counted(seen(-0.1, 0.0, 100.0, 100.0, done=(100.0,)), 100.0, ended=True) == [100.0]
+
+
+def test_proofs_and_declared_ranges_doubt_nothing():
+    assert seen(0.0, 0.5, 1e6, robust=False).bounds == (0.0, 1e6)
+    declared = RewardRange((0.0, 1e6), may_end=False)
+    for reward in (0.0, 0.5, 1e6):
+        declared.see(reward)
+    assert counted(declared, 1e6) == [1e6]
+
+
+def test_the_range_is_the_same_after_saving():
+    found = seen(0.3, -0.5, 1e6, 3.0, done=(3.0,))
+    again = RewardRange.from_spec(found.spec())
+    assert again.spec() == found.spec()
+    assert again.bounds == found.bounds
+    again.see(1e6)
+    assert again.bounds[1] == 1e6
+
+
+@pytest.mark.parametrize("outlier", [1e6, -1e6])
+@pytest.mark.parametrize(("world", "episodes"), [(RiverSwim, 60), (PBall2D, 20)])
+def test_an_outlier_does_not_destroy_learning(world, episodes, outlier, caplog):
+    caplog.set_level(logging.ERROR, "cmerl")
+
+    class Outlying(world):
+        steps = 0
+
+        def step(self, action):
+            self.steps += 1
+            obs, reward, *rest = super().step(action)
+            return obs, outlier if self.steps == 150 else reward, *rest
+
+    def regret(env):
+        return sum(record.regret for record in cmerl.CMERL(env, seed=0).learn(episodes).history)
+
+    assert regret(Outlying()) < 1.3 * regret(world()) + 2.0
