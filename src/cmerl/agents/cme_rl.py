@@ -19,6 +19,7 @@ from cmerl.agents.actions import ActionSet
 from cmerl.agents.alarm import LIMIT, late_rise
 from cmerl.agents.balancing import Balance, balance
 from cmerl.agents.base import Agent, Policy, check_step
+from cmerl.agents.calibration import about_next_states, about_values, motion_error
 from cmerl.agents.guarantees import (
     CERTIFY_UP_TO,
     Certifier,
@@ -352,8 +353,21 @@ class CMERL(Agent):
             "episodes": len(self.history),
             "late rise of V1": self._late_rise(),
             **({"learners": self._balance().report()} if isinstance(self.mode, AutoMode) else {}),
+            **({"prediction of next states": self._about_next_states()} if self.history else {}),
+            **({"prediction of values": self._about_values()} if len(self._memory.starts) and self.history else {}),
             **self._memory.embeddings[0].diagnostics(),
         }
+
+    def _about_next_states(self) -> str:
+        return about_next_states([r.metrics["model_error"] for r in self.history if "model_error" in r.metrics])
+
+    def _about_values(self) -> str:
+        """What plans without haste expect of an episode, compared with what the latest have returned."""
+        order, starts = np.arange(len(self.actions)), self._memory.starts
+        tasks = [replace(self._task(explore), discount=1.0) for explore in (False, True)]
+        plans = [make_plan(self._memory.embeddings, task, episode=len(self.history), order=order) for task in tasks]
+        greedy, hopeful = (float(plan.value(starts, 0).mean()) for plan in plans)
+        return about_values(greedy, hopeful, [record.ret for record in self.history])
 
     def _late_rise(self) -> float:
         return late_rise([record.metrics["value"] for record in self.history if "value" in record.metrics])
@@ -521,13 +535,21 @@ class CMERL(Agent):
         self._replans = 0
         self._watch_values()
         self._evidence = self._gather_evidence() if self._pending and (True, 1.0) in self._plans else {}
-        if self._memory.displacement is not None and self._pending:
-            self._evidence["model_error"] = prediction_error(self._memory.displacement, as_batch(self._pending))
+        if self._pending and (error := self._model_error(as_batch(self._pending))) is not None:
+            self._evidence["model_error"] = error
         self._flush()
         begun = len(self.history) + self.broken_off + 1
         if self.mode.provable and any(self.options.constants.values()) and begun.bit_count() == 1:
             self._check_constants()  # after 1, 2, 4, 8 … episodes
             self._plans.clear()  # what was planned for the check belongs to no episode
+
+    def _model_error(self, data: Transitions) -> float | None:
+        """The part of an episode's motion that was not foreseen; None where it is not known."""
+        if self._memory.displacement is not None:
+            return prediction_error(self._memory.displacement, data)
+        if len(self._memory.embeddings) > 1:
+            return None
+        return motion_error(self._memory.embeddings[0], data, self.states.categories)
 
     def _gather_evidence(self) -> dict[str, Any]:
         """What the episode that has just been played, but not yet learned from, proves or tells of the candidates."""

@@ -151,6 +151,11 @@ class Memory:
         if self.n >= KEEP and self.displacement is None and self._backend == "compressed":
             self.batches = None
 
+    @property
+    def starts(self) -> FloatArray:
+        """First states of the latest episodes (k, d)."""
+        return np.array(self._starts).reshape(-1, self.recipe.states.dims)
+
     def _choose_model(self) -> None:
         """When the data have doubled, ask them whether displacements predict better, and how long to hold actions."""
         self._chosen_at = self.n

@@ -1,0 +1,86 @@
+"""How well the model has predicted: next states before they were learned from, and returns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cmerl.embedding import Embedding
+from cmerl.transitions import Transitions
+
+FloatArray = NDArray[np.float64]
+BoolArray = NDArray[np.bool_]
+
+ASKED = 32  # transitions of an episode at most: enough for a figure, and a small part of an episode's time
+RECENT = 10  # episodes that are looked back on
+STILL = 1e-12  # variance of a motion, in units of the state's own scale, below which there is none
+
+
+def motion_error(embedding: Embedding, data: Transitions, category: BoolArray) -> float | None:
+    """The part of a motion that the embedding did not foresee: 0 is perfect, 1 as bad as expecting the mean.
+
+    The prediction is the embedding's mean of next states; what its weights leave to one stays where it is. Columns
+    of numbers count in units of their own motion, categories by whether they are equal. None where nothing moves.
+
+    Args:
+        embedding: before it has learned ``data``.
+        data: of an episode; ends are left out.
+        category: which columns of a state are categories (d,).
+    """
+    alive = np.flatnonzero(~data.terminated)
+    if len(alive) < 2 or embedding.n == 0:
+        return None
+    rows = alive[np.linspace(0, len(alive) - 1, min(len(alive), ASKED)).astype(np.intp)]
+    Z, after = np.asarray(data.Z)[rows], np.asarray(data.next_states)[rows]
+    before = Z[:, : after.shape[1]]
+    values = [np.unique(np.concatenate([before[:, c], after[:, c]])) for c in np.flatnonzero(category)]
+    now, then, support = (_features(x, category, values) for x in (before, after, np.asarray(embedding.support)))
+    W = embedding.weights(Z)
+    predicted = W @ support + (1.0 - W.sum(axis=1, keepdims=True)) * now
+    variance = (then - now).var(axis=0)
+    moves = variance > STILL
+    unit = np.where(np.arange(len(variance)) < np.count_nonzero(~category), variance, 1.0)[moves]
+    if not moves.any():
+        return None
+    missed = np.square(then - predicted).mean(axis=0)[moves]
+    return float((missed / unit).sum() / (variance[moves] / unit).sum())
+
+
+def _features(states: FloatArray, category: BoolArray, values: Sequence[FloatArray]) -> FloatArray:
+    """Numbers as they are, then a column for each of the values that a category takes."""
+    equal = [states[:, [c]] == known for c, known in zip(np.flatnonzero(category), values, strict=True)]
+    return np.hstack([states[:, ~category], *equal])
+
+
+def about_next_states(errors: Sequence[float]) -> str:
+    """In words, from what was not foreseen in each of the latest episodes."""
+    if not errors:
+        return "not known yet"
+    latest = errors[-RECENT:]
+    return (
+        f"of the motion in the last {len(latest)} episodes {np.median(latest):.1%} (median) was not foreseen before "
+        f"it was learned from; at worst {max(latest):.1%}"
+    )
+
+
+def about_values(greedy: float, hopeful: float, returns: Sequence[float]) -> str:
+    """In words: what plans expect of an episode, and whether the latest ones have returned it.
+
+    Args:
+        greedy: the mean V₁ of the latest first states without exploration: the unknown is worth nothing.
+        hopeful: the same with exploration: the unknown is worth what can be hoped for.
+        returns: of all episodes.
+    """
+    latest = np.array(returns[-RECENT:])
+    mean, error = float(latest.mean()), float(latest.std() / np.sqrt(len(latest)))
+    verdict = "which agrees"
+    if mean + 2 * error < min(greedy, hopeful):
+        verdict = "less than both"
+    elif mean - 2 * error > max(greedy, hopeful):
+        verdict = "more than both"
+    return (
+        f"plans expect {greedy:.4g} of an episode without exploration and {hopeful:.4g} with it; "
+        f"the last {len(latest)} returned {mean:.4g} ± {error:.2g}, {verdict}"
+    )
