@@ -127,23 +127,32 @@ class Dynamics:
 
     def step(self, x: FloatArray, a: FloatArray) -> tuple[FloatArray, FloatArray, BoolArray]:
         """The next state (q, d), the reward (q,) and whether the episode ends (q,)."""
-        z = np.hstack([x, a])
-        y = np.clip(x + self._move(z) * self._spread, -self._bounds, self._bounds)
-        r = np.clip(self._reward(z)[:, 0], self._least, self._most)
+        y = self._moved(x, a)
+        return y, *self._outcome(x, a, y)
+
+    def _moved(self, x: FloatArray, a: FloatArray) -> FloatArray:
+        y = x + self._move(np.hstack([x, a])) * self._spread
+        return np.clip(y, -self._bounds, self._bounds)
+
+    def _outcome(self, x: FloatArray, a: FloatArray, y: FloatArray) -> tuple[FloatArray, BoolArray]:
+        r = np.clip(self._reward(np.hstack([x, a]))[:, 0], self._least, self._most)
         if self.endings is None:
-            return y, r, np.zeros(len(x), dtype=bool)
+            return r, np.zeros(len(x), dtype=bool)
         ended, last = self.endings(y)
-        return y, np.where(ended, last, r), ended
+        return np.where(ended, last, r), ended
 
     def hold(self, x: FloatArray, a: FloatArray, steps: int) -> tuple[FloatArray, FloatArray, BoolArray]:
         """The same for an action held for some steps, or until the episode ends: the reward is the sum."""
-        y, total, ended = self.step(x, a)
-        for _ in range(steps - 1):
-            following, reward, ends = self.step(y, a)
-            y = np.where(ended[:, None], y, following)
-            total = total + np.where(ended, 0.0, reward)
-            ended = ended | ends
-        return y, total, ended
+        path = [x]
+        for _ in range(steps):
+            path.append(self._moved(path[-1], a))
+        after = np.stack(path[1:])  # (steps, q, d)
+        rewards, ended = self._outcome(np.vstack(path[:-1]), np.tile(a, (steps, 1)), np.vstack(path[1:]))
+        rewards, ended = rewards.reshape(steps, -1), ended.reshape(steps, -1)
+        over = np.logical_or.accumulate(ended, axis=0)
+        before = np.vstack([np.zeros((1, len(x)), dtype=bool), over[:-1]])  # what follows an end does not happen
+        last = np.where(over[-1], np.argmax(ended, axis=0), steps - 1)
+        return after[last, np.arange(len(x))], np.where(before, 0.0, rewards).sum(axis=0), over[-1]
 
     def unknown(self, x: FloatArray, a: FloatArray, y: FloatArray, ended: BoolArray) -> FloatArray:
         """U in [0, 1] (q,): how new it is to take the action there, and to get where it leads; an end is no news."""

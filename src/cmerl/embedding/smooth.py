@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from cmerl.kernels.distances import minus_half_squared_distances
 from cmerl.linalg import Cholesky
 
 FloatArray = NDArray[np.float64]
@@ -46,6 +45,32 @@ def _squares(columns: FloatArray, i: int) -> FloatArray:
     return total
 
 
+class Bumps:
+    """RBF functions at fixed centres: what does not depend on the query is computed once.
+
+    −½‖p − q‖² = ⟨(p, ½‖p‖², 1), (q, −1, −½‖q‖²)⟩; with the mean of the centres as origin little cancels.
+
+    Args:
+        centres: (m, d).
+        lengthscales: ℓ, one for all columns or one per column.
+    """
+
+    def __init__(self, centres: FloatArray, lengthscales: FloatArray | float = 1.0) -> None:
+        self._scales = lengthscales
+        self._origin = centres.mean(axis=0)
+        Q = (centres - self._origin) / lengthscales
+        self._right = np.vstack([Q.T, -np.ones(len(Q)), -0.5 * np.square(Q).sum(axis=1)])
+
+    def __call__(self, X: FloatArray) -> FloatArray:
+        """k(x, centres) (q, m)."""
+        P = (X - self._origin) / self._scales
+        left = np.empty((len(P), P.shape[1] + 2))
+        left[:, :-2], left[:, -1] = P, 1.0
+        np.einsum("ij,ij->i", P, 0.5 * P, out=left[:, -2])
+        K = left @ self._right
+        return np.exp(np.minimum(K, 0.0, out=K), out=K)
+
+
 class SmoothRegression:
     """Ridge regression of Y (n, p) in the span of RBF kernels at a few centres, around the mean of Y.
 
@@ -58,12 +83,11 @@ class SmoothRegression:
     """
 
     def __init__(self, X: FloatArray, Y: FloatArray, lengthscales: FloatArray, ridge: float, centres: int) -> None:
-        self._scales = lengthscales
         self._mean = Y.mean(axis=0)
         rows, _ = farthest_points(X / lengthscales, centres, apart=1e-3)
-        self._centres = X[rows]
-        Kmm = self._kernel(self._centres)
+        self._kernel = Bumps(X[rows], lengthscales)
         Knm = self._kernel(X)
+        Kmm = Knm[rows]
         moments = Knm.T @ Knm + ridge * Kmm
         factor = Cholesky.of(moments, NUGGET * float(np.trace(moments)) / len(moments))
         self._coef = factor.solve(Knm.T @ (Y - self._mean))
@@ -73,10 +97,6 @@ class SmoothRegression:
     def __call__(self, X: FloatArray) -> FloatArray:
         """Predictions (q, p)."""
         return np.asarray(self._mean + self._kernel(X) @ self._coef)
-
-    def _kernel(self, X: FloatArray) -> FloatArray:
-        K = minus_half_squared_distances(X, self._centres, self._scales)
-        return np.exp(K, out=K)
 
 
 class Novelty:
@@ -90,10 +110,10 @@ class Novelty:
 
     def __init__(self, X: FloatArray, ridge: float, centres: int) -> None:
         rows, _ = farthest_points(X, centres, apart=0.1)
-        self._centres = X[rows]
-        K = self._kernel(self._centres)
-        basis = Cholesky.of(K, NUGGET)
-        C = basis.half_solve(self._kernel(X).T)
+        self._kernel = Bumps(X[rows])
+        K = self._kernel(X)
+        basis = Cholesky.of(K[rows], NUGGET)
+        C = basis.half_solve(K.T)
         self.factor = Cholesky.of(C @ C.T, ridge)
         # σ² = 1 − kᵀ[K⁻¹ − λ(…)⁻¹]k, one product with a matrix made once
         inverse = basis.half_solve(np.eye(len(rows)))
@@ -106,7 +126,3 @@ class Novelty:
         K = self._kernel(X)
         variance: FloatArray = 1.0 - np.einsum("ij,ij->i", K @ self._known, K)
         return np.clip(variance, 0.0, 1.0)
-
-    def _kernel(self, X: FloatArray) -> FloatArray:
-        K = minus_half_squared_distances(X, self._centres, 1.0)
-        return np.exp(K, out=K)
