@@ -122,8 +122,10 @@ class Dynamics:
         self._bounds = np.abs(np.vstack([data.x, data.y])).max(axis=0) + 2.0
         ends = data[data.ended]
         self.endings = Endings(ends.y, ends.r, data.y[~data.ended]) if len(ends) else None
-        self.state_novelty = Novelty(np.vstack([data.x, data.y[~data.ended]]), NOVELTY_RIDGE, CENTRES)
-        self.novelty = Novelty(np.hstack([data.x, action_gap * data.a]), NOVELTY_RIDGE, CENTRES)
+        self._width = float(np.sqrt(max(data.x.shape[1] / 2.0, 1.0)))  # more columns lie farther apart
+        visited = np.vstack([data.x, data.y[~data.ended]]) / self._width
+        self.state_novelty = Novelty(visited, NOVELTY_RIDGE, CENTRES)
+        self.novelty = Novelty(np.hstack([data.x / self._width, action_gap * data.a]), NOVELTY_RIDGE, CENTRES)
 
     def step(self, x: FloatArray, a: FloatArray) -> tuple[FloatArray, FloatArray, BoolArray]:
         """The next state (q, d), the reward (q,) and whether the episode ends (q,)."""
@@ -155,6 +157,11 @@ class Dynamics:
         return after[last, np.arange(len(x))], np.where(before, 0.0, rewards).sum(axis=0), over[-1]
 
     def unknown(self, x: FloatArray, a: FloatArray, y: FloatArray, ended: BoolArray) -> FloatArray:
-        """U in [0, 1] (q,): how new it is to take the action there, and to get where it leads; an end is no news."""
+        """U in [0, 1] (q,): how new it is to take the action there, and to get where it leads; an end is no news.
+
+        A place is entered once, in however many steps it is crossed: a short step counts for its length.
+        """
+        x, y = x / self._width, y / self._width
         both = np.minimum(self.novelty(np.hstack([x, self._gap * a])), self.state_novelty(y))
-        return np.where(ended, 0.0, both)
+        length = np.sqrt(np.square(y - x).sum(axis=1))
+        return np.where(ended, 0.0, both * np.minimum(length, 1.0))
