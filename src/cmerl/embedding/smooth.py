@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg.lapack import dpstrf
 
 from cmerl.linalg import Cholesky
 
@@ -11,6 +12,7 @@ FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.intp]
 
 NUGGET = 1e-8  # relative; centres may nearly coincide
+IMPLIED = 1e-6  # a bump of which the others leave less than this is not needed
 
 
 def farthest_points(X: FloatArray, count: int, apart: float = 0.0) -> tuple[IntArray, float]:
@@ -71,6 +73,13 @@ class Bumps:
         return np.exp(np.minimum(K, 0.0, out=K), out=K)
 
 
+def independent_points(X: FloatArray, count: int) -> IntArray:
+    """Rows of X (n, d), at most so many, that span all of it with RBF functions of width 1."""
+    rows, _ = farthest_points(X, count, apart=1e-3)
+    _, order, rank, _ = dpstrf(Bumps(X[rows])(X[rows]), tol=IMPLIED, lower=1)  # Cholesky, largest residual first
+    return rows[order[:rank] - 1]
+
+
 class SmoothRegression:
     """Ridge regression of Y (n, p) in the span of RBF kernels at a few centres, around the mean of Y.
 
@@ -84,7 +93,7 @@ class SmoothRegression:
 
     def __init__(self, X: FloatArray, Y: FloatArray, lengthscales: FloatArray, ridge: float, centres: int) -> None:
         self._mean = Y.mean(axis=0)
-        rows, _ = farthest_points(X / lengthscales, centres, apart=1e-3)
+        rows = independent_points(X / lengthscales, centres)
         self._kernel = Bumps(X[rows], lengthscales)
         Knm = self._kernel(X)
         Kmm = Knm[rows]
@@ -109,7 +118,7 @@ class Novelty:
     """
 
     def __init__(self, X: FloatArray, ridge: float, centres: int) -> None:
-        rows, _ = farthest_points(X, centres, apart=0.1)
+        rows = independent_points(X, centres)
         self._kernel = Bumps(X[rows])
         K = self._kernel(X)
         basis = Cholesky.of(K[rows], NUGGET)
