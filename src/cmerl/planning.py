@@ -175,6 +175,11 @@ class Plan:
         """Index of the best action (q,) at ``step``."""
         return self._best(self._site(states, step).q(self.stages[step - self.first_step]))
 
+    def act_on(self, grid: Grid, states: Points, step: int) -> IntArray:
+        """The same where one view was already asked, for states of several plans at once."""
+        site = Site(grid, states, self.task, self.rewards[0], self.sign)
+        return self._best(site.q(self.stages[step - self.first_step]))
+
     def table(self, states: Points) -> IntArray:
         """Index of the best action at every step and state (H, q)."""
         return np.stack([self._best(q) for q in self._all_q(states)])

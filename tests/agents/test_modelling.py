@@ -57,10 +57,25 @@ def test_perfect_displacements_have_no_loss() -> None:
     assert displacement_loss(Y, np.full((10, 2), 9.0) * np.eye(2)[np.arange(10) % 2], Matern(1.5, 0.1)) > 0.4
 
 
-def test_simulations_sum_the_rewards_of_all_steps() -> None:
-    embedding = learned(walk(0.0))
-    act = lambda states, step: np.zeros(len(states), dtype=np.intp)  # noqa: E731
-    assert simulate(embedding, act, np.full((2, 2), 0.5), 7) == pytest.approx(-7.0)
+def test_simulating_plans_together_gives_what_each_gives_alone() -> None:
+    data = walk(0.0, n=600)
+    places = np.asarray(data.next_states)[:, 0]
+    rewards, ended = np.sin(5 * places), places > 0.8
+    embedding = learned(Transitions.of(data.Z, data.next_states, rewards, ended))
+    problem = Problem(9, 2.0, RBF(0.1), Matern(1.5, 0.1), None, FailureBudget(0.5, learned_reward=True))
+    task, order = Task(problem, Greedy(), -1.0), np.arange(2)
+    plans = {k: make_plan([embedding.with_repeat(k)], task, episode=1, order=order) for k in (1, 3)}
+    starts = np.array([[0.3, 0.4], [0.7, 0.5], [0.75, 0.1]])
+    for plan, together in zip(plans.values(), simulate(embedding, plans, starts, 9), strict=True):
+        alone = 0.0
+        for start in starts:
+            state = start[None]
+            for step in range(9):
+                state, reward, over = embedding.step(state, plan.act(state, step))
+                alone += reward[0] / len(starts)
+                if over[0]:
+                    break
+        assert together == pytest.approx(alone)
 
 
 def test_where_nothing_differs_actions_are_held_longest() -> None:

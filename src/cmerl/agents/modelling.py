@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +13,7 @@ from cmerl.confidence import FailureBudget, Greedy, Problem
 from cmerl.embedding import DisplacementEmbedding
 from cmerl.kernels import Kernel
 from cmerl.linalg import Cholesky
-from cmerl.planning import Task, make_plan
+from cmerl.planning import Plan, Task, make_plan
 from cmerl.transitions import Transitions
 
 FloatArray = NDArray[np.float64]
@@ -92,25 +94,29 @@ def choose_repeat(embedding: DisplacementEmbedding, horizon: int, starts: FloatA
     lo, hi = embedding.reward_range
     problem = Problem(horizon, hi - lo, embedding.kernel, value_kernel, None, FailureBudget(0.5, learned_reward=True))
     task = Task(problem, Greedy(), lo, discount=haste(horizon))
-    starts = starts[-ROLLOUTS:]
-    returns = []
+    plans, order = {}, np.arange(len(embedding.actions))
     for repeat in REPEATS:
-        held = embedding.with_repeat(repeat)
-        plan = make_plan([held], task, episode=1, order=np.arange(len(held.actions)))
-        returns.append(simulate(embedding, plan.act, starts, horizon))
+        plans[repeat] = make_plan([embedding.with_repeat(repeat)], task, episode=1, order=order)
+    returns = simulate(embedding, plans, starts[-ROLLOUTS:], horizon)
     good = max(returns) - AS_GOOD * horizon * (hi - lo)
     log.debug("simulated returns for repeats %s: %s", REPEATS, returns)
     return max(k for k, value in zip(REPEATS, returns, strict=True) if value >= good)
 
 
-def simulate(embedding: DisplacementEmbedding, act: object, starts: FloatArray, horizon: int) -> float:
-    """The mean return from the given states when the model is taken for the world."""
-    assert callable(act)
-    states, alive, total = starts, np.ones(len(starts), dtype=bool), 0.0
+def simulate(
+    embedding: DisplacementEmbedding, plans: Mapping[int, Plan], starts: FloatArray, horizon: int
+) -> list[float]:
+    """The mean return of the plan for each repeat, from the given states, when the model is taken for the world."""
+    states, n = np.tile(starts, (len(plans), 1)), len(starts)
+    # All plans at once: a small call takes as long as a larger one.
+    view = replace(embedding.model, repeat=np.repeat(list(plans), n))
+    alive, totals = np.ones(len(states), dtype=bool), np.zeros(len(states))
     for step in range(horizon):
-        states, rewards, ended = embedding.step(states, act(states, step))
-        total += float(rewards[alive].sum())
+        grid = view.grid(states)
+        chosen = [plan.act_on(grid, states, step)[i * n : (i + 1) * n] for i, plan in enumerate(plans.values())]
+        states, rewards, ended = embedding.step(states, np.concatenate(chosen))
+        totals += np.where(alive, rewards, 0.0)
         alive = alive & ~ended
         if not alive.any():
             break
-    return total / len(starts)
+    return [float(mean) for mean in totals.reshape(len(plans), n).mean(axis=1)]

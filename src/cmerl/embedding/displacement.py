@@ -37,7 +37,6 @@ class Target(NamedTuple):
     """What ``backup`` regresses: reward·r + V(s') + offset, V as coefficients around its mean."""
 
     coef: FloatArray
-    v: FloatArray
     mean: float
     reward: float
     offset: float
@@ -47,26 +46,25 @@ class Target(NamedTuple):
 class DisplacementGrid:
     """States × actions with the action held: where they lead, what they earn, how new they are."""
 
-    def __init__(self, model: Model, x: FloatArray, *, at_landmarks: bool) -> None:
+    def __init__(self, model: Model, x: FloatArray) -> None:
         A = len(model.actions)
         self._shape = (len(x), A)
         self._model = model
-        self._x, self._a = np.repeat(x, A, axis=0), np.tile(model.actions, (len(x), 1))
-        self._y, self._reward, self._ended = model.dynamics.hold(self._x, self._a, model.repeat)
-        self._unknown = model.dynamics.unknown(self._x, self._a, self._y, self._ended)
-        self._K = model.interpolant(self._y)
-        # For many backups at the landmarks it pays to solve once for the weights.
-        self._T = model.factor.solve(self._K.T).T if at_landmarks else None
+        X, a = np.repeat(x, A, axis=0), np.tile(model.actions, (len(x), 1))
+        steps = model.repeat if isinstance(model.repeat, int) else np.repeat(model.repeat, A)
+        y, self._reward, self._ended = model.dynamics.hold(X, a, steps)
+        self._unknown = model.dynamics.unknown(X, a, y, self._ended)
+        self._K = model.interpolant(y)
 
     def expectation(self, coef: Target) -> FloatArray:
         """(1 − u)(reward·r + V(s') + offset) (q, A)."""
-        v = (self._K @ coef.coef if self._T is None else self._T @ (coef.v - coef.mean)) + coef.mean
+        v = self._K @ coef.coef + coef.mean
         y = coef.reward * self._reward + np.where(self._ended, coef.terminal, v) + coef.offset
         return np.asarray(((1.0 - self._unknown) * y).reshape(self._shape))
 
     def weights(self) -> FloatArray:
         """Weights on V at the landmarks (q·A, m); their mean takes what interpolation leaves."""
-        T = self._model.factor.solve(self._K.T).T if self._T is None else self._T
+        T = self._model.factor.solve(self._K.T).T
         W = T + ((1.0 - T.sum(axis=1)) / T.shape[1])[:, None]
         return np.asarray(W * ((1.0 - self._unknown) * ~self._ended)[:, None])
 
@@ -81,7 +79,10 @@ class DisplacementGrid:
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """Everything learned by one moment; it also is the view that a plan keeps."""
+    """Everything learned by one moment; it also is the view that a plan keeps.
+
+    ``repeat`` may differ between the states of a grid.
+    """
 
     centre: FloatArray
     scale: FloatArray
@@ -91,11 +92,11 @@ class Model:
     kernel: Matern
     factor: Cholesky
     noise: FloatArray
-    repeat: int
+    repeat: int | IntArray
 
     def grid(self, states: Points) -> DisplacementGrid:
         """At encoded states × actions."""
-        return DisplacementGrid(self, self.scaled(np.asarray(states)), at_landmarks=False)
+        return DisplacementGrid(self, self.scaled(np.asarray(states)))
 
     def scaled(self, states: FloatArray) -> FloatArray:
         """Encoded states in the units of the model."""
@@ -259,14 +260,14 @@ class DisplacementEmbedding:
     def backup(self, v: FloatArray, *, reward: float = 1.0, offset: float = 0.0, terminal: float = 0.0) -> Target:
         """What ``expectation`` then gives: reward·(sum of rewards) + V where the action leads + offset."""
         mean = float(v.mean()) if len(v) else 0.0
-        return Target(self.model.factor.solve(v - mean), v, mean, reward, offset, terminal)
+        return Target(self.model.factor.solve(v - mean), mean, reward, offset, terminal)
 
     def grid(self, states: Points | None = None) -> DisplacementGrid:
         """At states × actions; at the landmarks by default."""
         if states is not None:
             return self.model.grid(states)
         if self._grid is None:
-            self._grid = DisplacementGrid(self.model, self.model.landmarks, at_landmarks=True)
+            self._grid = DisplacementGrid(self.model, self.model.landmarks)
         return self._grid
 
     def freeze(self) -> Model:

@@ -143,18 +143,20 @@ class Dynamics:
         ended, last = self.endings(y)
         return np.where(ended, last, r), ended
 
-    def hold(self, x: FloatArray, a: FloatArray, steps: int) -> tuple[FloatArray, FloatArray, BoolArray]:
+    def hold(
+        self, x: FloatArray, a: FloatArray, steps: int | NDArray[np.intp]
+    ) -> tuple[FloatArray, FloatArray, BoolArray]:
         """The same for an action held for some steps, or until the episode ends: the reward is the sum."""
+        longest = int(np.max(steps))
         path = [x]
-        for _ in range(steps):
+        for _ in range(longest):
             path.append(self._moved(path[-1], a))
-        after = np.stack(path[1:])  # (steps, q, d)
-        rewards, ended = self._outcome(np.vstack(path[:-1]), np.tile(a, (steps, 1)), np.vstack(path[1:]))
-        rewards, ended = rewards.reshape(steps, -1), ended.reshape(steps, -1)
-        over = np.logical_or.accumulate(ended, axis=0)
-        before = np.vstack([np.zeros((1, len(x)), dtype=bool), over[:-1]])  # what follows an end does not happen
-        last = np.where(over[-1], np.argmax(ended, axis=0), steps - 1)
-        return after[last, np.arange(len(x))], np.where(before, 0.0, rewards).sum(axis=0), over[-1]
+        rewards, ends = self._outcome(np.vstack(path[:-1]), np.tile(a, (longest, 1)), np.vstack(path[1:]))
+        rewards, ends = rewards.reshape(longest, -1), ends.reshape(longest, -1)
+        end = np.where(ends.any(axis=0), np.argmax(ends, axis=0), longest)
+        last = np.minimum(end, np.asarray(steps) - 1)
+        total = np.where(np.arange(longest)[:, None] <= last, rewards, 0.0).sum(axis=0)
+        return np.stack(path[1:])[last, np.arange(len(x))], total, end <= last
 
     def unknown(self, x: FloatArray, a: FloatArray, y: FloatArray, ended: BoolArray) -> FloatArray:
         """U in [0, 1] (q,): how new it is to take the action there, and to get where it leads; an end is no news.
