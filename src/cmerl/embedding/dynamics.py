@@ -134,7 +134,7 @@ class Dynamics:
 
     def _moved(self, x: FloatArray, a: FloatArray) -> FloatArray:
         y = x + self._move(np.hstack([x, a])) * self._spread
-        return np.clip(y, -self._bounds, self._bounds)
+        return np.asarray(np.clip(y, -self._bounds, self._bounds))
 
     def _outcome(self, x: FloatArray, a: FloatArray, y: FloatArray) -> tuple[FloatArray, BoolArray]:
         r = np.clip(self._reward(np.hstack([x, a]))[:, 0], self._least, self._most)

@@ -70,14 +70,14 @@ class Bumps:
         left[:, :-2], left[:, -1] = P, 1.0
         np.einsum("ij,ij->i", P, 0.5 * P, out=left[:, -2])
         K = left @ self._right
-        return np.exp(np.minimum(K, 0.0, out=K), out=K)
+        return np.asarray(np.exp(np.minimum(K, 0.0, out=K), out=K))
 
 
 def independent_points(X: FloatArray, count: int) -> IntArray:
     """Rows of X (n, d), at most so many, that span all of it with RBF functions of width 1."""
     rows, _ = farthest_points(X, count, apart=1e-3)
     _, order, rank, _ = dpstrf(Bumps(X[rows])(X[rows]), tol=IMPLIED, lower=1)  # Cholesky, largest residual first
-    return rows[order[:rank] - 1]
+    return np.asarray(rows[order[:rank] - 1])
 
 
 class SmoothRegression:
