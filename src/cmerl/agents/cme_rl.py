@@ -516,7 +516,7 @@ class CMERL(Agent):
         self._rewards.see(reward, done)
         state, next_state = self.states.encode(obs), self.states.encode(next_obs)
         z = np.hstack([state, self.actions.encode(action)])
-        if self.options.replan and self._memory.displacement is None:
+        if self.options.replan:
             embedding = self._memory.embeddings[min(step, len(self._memory.embeddings) - 1)]
             self._surprise += math.log1p(float(embedding.std(z)[0]) ** 2 / self.lam)
         self._pending.append((step, z, next_state, reward, done))

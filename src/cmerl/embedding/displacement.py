@@ -280,7 +280,10 @@ class DisplacementEmbedding:
 
     def std(self, Zq: Points) -> FloatArray:
         """σ at state-actions (q,)."""
-        return self._at(Zq, lambda grid: grid.std())
+        model, (states, which) = self.model, self._locate(Zq)
+        x, a = model.scaled(states), model.actions[which]
+        y, _, ended = model.dynamics.hold(x, a, self.repeat)
+        return np.sqrt(model.dynamics.unknown(x, a, y, ended))
 
     def weight_norm1(self, Zq: Points) -> FloatArray:
         """‖α‖₁ at state-actions (q,)."""
