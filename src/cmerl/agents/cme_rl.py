@@ -486,7 +486,7 @@ class CMERL(Agent):
             mode=mode if explore else Greedy(),
             r_min=self.reward_range[0],
             max_return=self.options.max_return,
-            ceiling=self._rewards.ceiling(len(self.history)) if self._memory.displacement else None,
+            ceiling=self._rewards.ceiling(len(self.history), self.horizon) if self._memory.displacement else None,
             known_reward=self._known_reward,
             states=self._all_states,
             discount=haste(self.horizon) if self._memory.displacement else 1.0,

@@ -105,19 +105,20 @@ class RewardRange:
         lo, hi = self._others()
         return hi + FAR_END * (hi - lo)
 
-    def ceiling(self, episodes: int) -> tuple[float, float, float] | None:
+    def ceiling(self, episodes: int, horizon: int) -> tuple[float, float, float] | None:
         """(the best per step, how much more per step, the most once more at an end) to hope for.
 
         The best of t draws falls short of the best there is by about 1/t of their range, and what is paid for ending
-        an episode is paid only once. If all rewards were alike nothing is known, and one more is hoped for.
-        None if a range was declared.
+        an episode is paid only once. If all rewards were alike nothing is known, and one more is hoped for. After one
+        episode even the range is not known: a step may yet pay for a whole episode, so that the next one looks
+        around whatever that costs. None if a range was declared.
         """
         if self.declared or not self._steps:
             return None
         lo, hi = self._steps.within(*self._limits())
         if lo == hi and self._best_end is None:
             return hi, 1.0, 0.0
-        more = (hi - lo) / max(episodes, 1)
+        more = (hi - lo) * (horizon if episodes <= 1 else 1.0 / episodes)
         if self._best_end is None:
             return hi, more, 0.0
         best, most = max(hi, 0.0), max(hi + more, 0.0)  # after an end 0 is earned a step
