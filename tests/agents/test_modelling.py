@@ -103,6 +103,7 @@ def test_values_of_plans_are_discounted_and_an_end_is_worth_a_reward_of_0_a_step
     [
         ([(-1.0, False)], 1, (-1.0, 1.0, 0.0)),  # all alike: one more is hoped for
         ([(-1.0, False), (-1.0, True)], 3, (0.0, 0.0, 0.0)),  # ending early earns 0 a step
+        ([(-0.1, False), (0.0, False)], 1, (0.0, 2.0, 0.0)),  # one step may pay for a whole episode
         ([(-0.1, False), (0.0, False)], 2, (0.0, 0.05, 0.0)),
         ([(-0.1, False), (0.0, False), (100.0, True), (100.0, True)], 2, (0.0, 0.05, 99.95)),  # a prize is won once
         ([(-0.1, False), (0.0, False), (100.0, True)], 2, (0.0, 0.05, 10.95)),  # and doubted the first time
@@ -113,10 +114,10 @@ def test_what_is_worth_hoping_for(seen: list, episodes: int, expected: tuple[flo
     rewards = RewardRange("auto", may_end=False)
     for reward, done in seen:
         rewards.see(reward, done)
-    assert rewards.ceiling(episodes) == pytest.approx(expected)
+    assert rewards.ceiling(episodes, 20) == pytest.approx(expected)
     again = RewardRange.from_spec(rewards.spec())
-    assert again.ceiling(episodes) == pytest.approx(expected)
-    assert RewardRange((-1.0, 1.0), may_end=False).ceiling(episodes) is None
+    assert again.ceiling(episodes, 20) == pytest.approx(expected)
+    assert RewardRange((-1.0, 1.0), may_end=False).ceiling(episodes, 20) is None
 
 
 def test_cart_pole_is_modelled_by_displacements_and_goes_on_bit_for_bit_after_loading(tmp_path) -> None:

@@ -84,3 +84,36 @@ def test_a_held_action_sums_rewards_and_moves_on(embedding: DisplacementEmbeddin
 def test_it_knows_nothing_before_data() -> None:
     with pytest.raises(InputError, match="before its first"):
         _ = DisplacementEmbedding(ACTIONS, categorical=True).model
+
+
+def test_a_place_is_as_new_in_one_step_as_in_many(embedding: DisplacementEmbedding) -> None:
+    dynamics = embedding.model.dynamics
+    x, far = np.full((1, 2), -4.0), np.array([[-4.0, -5.0]])
+    a, going = embedding.model.actions[:1], np.zeros(1, dtype=bool)
+    whole = dynamics.unknown(x, a, far, going)
+    assert whole == pytest.approx(1.0, abs=1e-3)
+    np.testing.assert_allclose(dynamics.unknown(x, a, x + 0.2 * (far - x), going), 0.2 * whole, rtol=1e-2)
+    assert dynamics.unknown(x, a, x, going) == 0.0
+
+
+def test_held_actions_stop_where_the_episode_ends(embedding: DisplacementEmbedding) -> None:
+    dynamics = embedding.model.dynamics
+    x, a = embedding.model.landmarks[:30], np.repeat(embedding.model.actions[:1], 30, axis=0)
+    steps = np.arange(30) % 4 + 1
+    y, total, ended = dynamics.hold(x, a, steps)
+    for i in range(30):
+        at, sum_of_rewards = x[i : i + 1], 0.0
+        for _ in range(steps[i]):
+            at, reward, over = dynamics.step(at, a[:1])
+            sum_of_rewards += reward[0]
+            if over[0]:
+                break
+        np.testing.assert_allclose(y[i], at[0], atol=1e-12)
+        assert (total[i], ended[i]) == (pytest.approx(sum_of_rewards), over[0])
+
+
+def test_the_spread_at_state_actions_is_that_of_the_grid(embedding: DisplacementEmbedding) -> None:
+    states = np.random.default_rng(5).uniform(-1, 2, (6, 2))
+    for a in (0, 1):
+        Z = np.hstack([states, np.full((6, 1), embedding.actions[a, 0])])
+        np.testing.assert_allclose(embedding.std(Z), embedding.grid(states).std()[:, a], atol=1e-12)

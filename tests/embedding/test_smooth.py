@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from cmerl.embedding.smooth import Novelty, SmoothRegression, farthest_points
+from cmerl.embedding.smooth import IMPLIED, Novelty, SmoothRegression, farthest_points, independent_points
 from cmerl.kernels import RBF
 
 
@@ -41,3 +41,13 @@ def test_novelty_is_the_posterior_variance() -> None:
     gain = 0.5 * np.linalg.slogdet(np.eye(40) + k(X, X) / 0.1)[1]
     np.testing.assert_allclose(found.information_gain, gain, rtol=1e-2)
     np.testing.assert_allclose(found(np.full((1, 2), 50.0)), 1.0)
+
+
+def test_centres_that_others_imply_are_dropped_and_nothing_is_lost() -> None:
+    X = 0.4 * np.random.default_rng(3).normal(size=(300, 2))
+    rows = independent_points(X, 200)
+    assert len(rows) < 60
+    k = RBF(1.0)
+    left = 1 - np.einsum("ij,ij->j", k(X[rows], X), np.linalg.solve(k(X[rows], X[rows]), k(X[rows], X)))
+    assert left.max() < 10 * IMPLIED
+    assert len(independent_points(100.0 * X, 200)) == 200  # far apart none is implied
