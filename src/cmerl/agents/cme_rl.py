@@ -60,8 +60,9 @@ Pending = tuple[int, FloatArray, FloatArray, float, bool]
 
 log = logging.getLogger("cmerl")
 
-REPLAN_SURPRISE = 1.0  # nats of information gained since the last plan, after which a new one is worth its time,
-REPLAN_SHARE = 0.1  # and this share of all gained so far: else their number would grow with what there is to learn
+REPLAN_SURPRISE = 1.0  # nats of information gained since the last plan, after which a new one is worth its time;
+REPLAN_SHARE = 0.1  # and this share of all gained so far, in the first episode, where everything is a surprise, and
+# where a plan takes long
 
 
 class CMERL(Agent):
@@ -524,7 +525,8 @@ class CMERL(Agent):
     def _replanned(self, step: int) -> PlanPolicy | None:
         if not self.options.replan or self._surprise <= REPLAN_SURPRISE:
             return None
-        if self._surprise <= REPLAN_SHARE * sum(E.information_gain for E in self._memory.embeddings):
+        patient = not self.history or self._memory.displacement is not None
+        if patient and self._surprise <= REPLAN_SHARE * sum(E.information_gain for E in self._memory.embeddings):
             return None
         self._absorb()
         plan = self._make_plan(True, 1.0, len(self.history), self._replans, step)
