@@ -210,11 +210,13 @@ class Memory:
         for i, E in enumerate(self.embeddings):
             assert isinstance(E, CompressedEmbedding)  # only they live without a log
             parts[f"embedding.{i}"] = E.arrays()
-        return {"memory.about": np.frombuffer(about.encode(), dtype=np.uint8), **nested(parts)}
+        named = np.frombuffer(about.encode(), dtype=np.uint8)
+        return {"memory.about": named, "memory.starts": self.starts, **nested(parts)}
 
     def _restore_embeddings(self, tensors: dict[str, NDArray[Any]]) -> None:
         about = json.loads(tensors["memory.about"].tobytes())
         self.n, self._backend, self.batches = about["n"], about["backend"], None
+        self._starts = list(tensors["memory.starts"])
         self.kernel, self.value_kernel = from_spec(about["kernel"]), from_spec(about["value_kernel"])
         self._make()
         for i, E in enumerate(self.embeddings):
