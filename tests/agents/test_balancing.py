@@ -62,12 +62,45 @@ def test_a_learner_that_claims_too_little_and_earns_too_little_is_dropped():
     assert rule(liar, Learner("honest", 4000, 4000 * 1.2, 900.0)).active() == [True, True]
 
 
+def unproven(*learners):
+    return Balance(tuple(learners), span=10.0, width=1.0, floor=0.1, delta=0.1, proven=False)
+
+
+def test_where_nothing_is_proven_the_reckless_plays_and_bolder_ones_may_lose_what_it_may_have_missed():
+    now, turns = unproven(*(Learner(c) for c in "abc")), []
+    for _ in range(60):  # bolder ones always lose 2
+        turns.append(now.turn())
+        now = now.after(turns[-1], 3.0, 0.0, greedy=5.0 if turns[-1] else None)
+    # By hand: a has played k times and stakes √k. When that exceeds 0, b plays and stakes 2 + 2√1 = 4; c, waiting for
+    # b's losses, plays for a stake of 2 at k = 5, and then stakes 4 + 3√1 = 7. At k = 17 b is the least, then stakes
+    # 4 + 2√2 = 6.8, so it is its turn again at k = 47, and c's at none: it stakes 6 + 2 + 3.
+    expected = [0, 1] + [0] * 4 + [2] + [0] * 12 + [1] + [0] * 30 + [1]
+    assert turns[: len(expected)] == expected
+    assert now.stakes() == pytest.approx(
+        [math.sqrt(now.learners[0].episodes), 6.0 + 2.0 * math.sqrt(3.0), 6.0 + 2.0 + 3.0]
+    )
+
+
+def test_trials_that_lose_nothing_are_shared_out_and_what_was_lost_can_be_won_back():
+    now = unproven(*(Learner(c) for c in "abc"))
+    for _ in range(490):
+        now = now.after(now.turn(), 3.0, 0.0, greedy=3.0)
+    assert [x.episodes for x in now.learners] == [360, 90, 40]  # as 1 : 1/4 : 1/9
+    learner = Learner("b").played(1.0, 0.0, greedy=4.0).played(6.0, 0.0, greedy=4.0)
+    assert learner.lost == pytest.approx(1.0)
+    assert learner.played(9.0, 0.0, greedy=4.0).lost == 0.0  # and not a credit
+    assert learner.played(9.0, 0.0).lost == learner.lost
+
+
 def test_the_state_is_what_the_report_says():
     mode = Auto(candidates=scales((0.1, 1.0)))
     now = balance(mode, None, 10.0, 0.1)
-    assert now.turn() == 1
-    after = rule(now.learners[0], now.learners[1].played(3.0, 2.0), floor=mode.floor)
+    assert not now.proven
+    after = now.after(0, 3.0, 2.0).after(1, 1.0, 5.0, greedy=3.0)
+    assert after.learners == (Learner("scale 0.1", 1, 3.0, 2.0), Learner("scale 1", 1, 1.0, 5.0, 2.0))
     assert balance(mode, after.report(), 10.0, 0.1) == after
+    proven = AutoProvable(candidates=(Candidate(label="x", mode=Tight()),))
+    assert balance(proven, None, 10.0, 0.1).proven
 
 
 # --- the agent -------------------------------------------------------------------------------------------------
@@ -90,6 +123,23 @@ def test_auto_balances_scales_and_shows_its_state():
     assert agent.history[-1].metrics["learners"] == report
     assert {r.metrics["active"] for r in agent.history} == {r["label"] for r in report}
     assert agent.diagnostics()["proof"] == "none"
+
+
+def test_bolder_learners_are_charged_what_a_greedy_plan_promised_before_the_episode():
+    agent = CMERL(RiverSwim(5, 12), seed=2, bonus="auto")
+    charged, before = [], None
+    for _ in range(25):
+        promised = float(agent.policy(explore=False).plan.value(agent.states.encode(0), 0)[0])
+        record = agent.learn(1).history[-1]
+        learners = {r["label"]: r for r in record.metrics["learners"]}
+        lost = 0.0 if before is None else before[record.metrics["active"]]["lost"]
+        expected = max(0.0, lost + promised - record.ret)
+        if record.metrics["active"] == "scale 0.03":
+            expected = 0.0
+        assert learners[record.metrics["active"]]["lost"] == pytest.approx(expected)
+        charged.append(expected)
+        before = learners
+    assert max(charged) > 0.0
 
 
 def test_balancing_is_not_stuck_where_its_most_reckless_candidate_is():

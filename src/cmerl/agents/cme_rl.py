@@ -6,7 +6,6 @@ import contextlib
 import logging
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any, ClassVar, Literal
 
 import gymnasium
@@ -562,14 +561,15 @@ class CMERL(Agent):
         evidence: dict[str, Any] = {}
         if isinstance(self.mode, AutoMode):
             now = self._balance()
-            turn, ret = now.turn(), sum(reward for _, _, _, reward, _ in self._pending)
-            learners = list(now.learners)
-            excess = self._excess(plan)
-            if not self.mode.provable:  # no episode loses more than everything; a martingale must not be cut so
-                excess = min(excess, now.span)
-            learners[turn] = learners[turn].played(ret, excess)
-            after = replace(now, learners=tuple(learners))
-            return {"active": learners[turn].label, "learners": after.report()}
+            turn, ret, excess = now.turn(), sum(reward for _, _, _, reward, _ in self._pending), self._excess(plan)
+            greedy = None
+            if not self.mode.provable:
+                excess = min(excess, now.span)  # no episode loses more than everything; a martingale must not be cut
+                if turn > 0:
+                    start = self._pending[0][1][:, : self.states.dims]
+                    greedy = float(self._plan(explore=False).value(start, 0)[0])
+            after = now.after(turn, ret, excess, greedy)
+            return {"active": now.learners[turn].label, "learners": after.report()}
         if not self.mode.provable:
             return evidence
         certifier = self._certifier

@@ -38,17 +38,17 @@ class Auto(Mode):
     """Dynamic regret balancing over modes that prove nothing; so neither does this.
 
     Args:
-        candidates: what to balance; by default scales of the optimistic prior.
+        candidates: what to balance, the most reckless first; by default scales of the optimistic prior.
         width: c, the width of the confidence intervals of mean returns in units of the largest return.
-        floor: what an episode may cost by bad luck, in units of the largest return; 0.2 keeps a candidate that
-            promises everything from being played for ever, without playing the others often.
+        floor: how much bolder candidates may lose while the most reckless has played k episodes: floor·√k in units of
+            the largest return.
     """
 
     name: ClassVar[str] = "auto"
     provable: ClassVar[bool] = False
     candidates: tuple[Candidate, ...] = scales()
     width: float = 1.0
-    floor: float = 0.2
+    floor: float = 0.1
 
     def __post_init__(self) -> None:
         check_number("width", self.width)
