@@ -6,6 +6,7 @@ import contextlib
 import logging
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, ClassVar, Literal
 
 import gymnasium
