@@ -1,7 +1,7 @@
 """CME-RL with delta kernels as counts, many runs at a time: what takes agents hours takes this minutes.
 
 With delta kernels α(z)ᵀy is a sum over the visits to z divided by N(z) + λ, σ² = λ/(N(z) + λ), and G and Σr are sums
-over visits. `tests/test_tabular.py` holds its Q against the agent's.
+over visits. `tests/confidence/test_coverage.py` holds its Q against the agent's.
 """
 
 from __future__ import annotations
