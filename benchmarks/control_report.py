@@ -28,6 +28,7 @@ COLUMNS = (
     "model",
 )
 COUNTED = {"return": "mean return of {} – {}", "regret": "regret", "shortfall": "% below V\\*"}
+BLOCK = 10  # episodes whose mean return is drawn where there are many
 COLOURS = {"cmerl": "#0072B2", "PPO": "#E69F00", "DQN": "#D55E00", "SAC": "#009E73", "TD3": "#CC79A7"}
 
 
@@ -37,8 +38,8 @@ def score(task: Task, found: Run) -> float:
 
 
 def mean_return(found: Run, window: tuple[int, int]) -> float:
-    """Over the episodes from the first to the last of ``window``."""
-    return float(np.mean(found["returns"][window[0] - 1 : window[1]]))
+    """Over the episodes from the first to the last of ``window``; of several worlds at a time, some never end."""
+    return float(np.mean(found["returns"][window[0] - 1 : window[1]] or found["returns"][-5:]))
 
 
 def window_of(task: Task, episodes: int) -> tuple[int, int]:
@@ -81,7 +82,10 @@ def row(
 
 
 def picture(tasks: Iterable[Task], runs: list[Run], baselines: list[Run], target: Path) -> None:
-    """Return by episode: medians, and bands from the worst seed to the best; Stable-Baselines3 beside."""
+    """Return by episode: medians, and bands from the worst seed to the best; Stable-Baselines3 beside.
+
+    Of runs with a hundred episodes and more, means of ten at a time.
+    """
     import matplotlib
 
     matplotlib.use("Agg")
@@ -96,11 +100,13 @@ def picture(tasks: Iterable[Task], runs: list[Run], baselines: list[Run], target
     entries: dict[str, Any] = {}
     for axes, (name, lines) in zip(panels.ravel(), shown.items(), strict=False):
         for agent, returns in lines.items():
-            episodes = np.arange(1, returns.shape[1] + 1)
+            block = BLOCK if returns.shape[1] >= 10 * BLOCK else 1  # single episodes of a long run show only noise
+            returns = returns[:, : returns.shape[1] // block * block].reshape(len(returns), -1, block).mean(axis=2)
+            episodes = block * np.arange(1, returns.shape[1] + 1)
             style = {"color": COLOURS[agent], "zorder": 3 if agent == "cmerl" else 2}
             axes.fill_between(episodes, returns.min(axis=0), returns.max(axis=0), alpha=0.15, linewidth=0, **style)
             (entries[agent],) = axes.plot(episodes, np.median(returns, axis=0), linewidth=1.4, **style)
-        axes.set_title(f"{name} ({len(lines['cmerl'])} seeds)", fontsize=8, loc="left")
+        axes.set_title(f"{name} (seeds: {len(lines['cmerl'])})", fontsize=8, loc="left")
         axes.tick_params(labelsize=7)
         axes.spines[["top", "right"]].set_visible(False)
     for axes in panels.ravel()[len(shown) :]:
@@ -120,4 +126,5 @@ def curves(task: Task, runs: list[Run], baselines: list[Run]) -> dict[str, Any]:
     for r in baselines:
         if (r["env"], r["episodes"]) == (task.name, task.episodes):
             found.setdefault(r["algorithm"], []).append(r["returns"])
-    return {agent: np.array(returns) for agent, returns in found.items()}
+    shortest = {agent: min(map(len, returns)) for agent, returns in found.items()}
+    return {agent: np.array([r[: shortest[agent]] for r in returns]) for agent, returns in found.items()}
