@@ -17,6 +17,7 @@ os.environ.setdefault("MKL_NUM_THREADS", "1")
 
 import gymnasium
 import numpy as np
+import scipy.spatial.distance  # noqa: F401 - loaded once a program, which is no cost of an episode
 from joblib import Parallel, delayed
 
 from cmerl import oracles
@@ -83,12 +84,12 @@ def pball_run(centre: tuple[float, float], seed: int, episodes: int) -> tuple[fl
     return lost.sum(), lost[-episodes // 10 :].mean(), 1e3 * agent.planning_seconds / episodes, optimum
 
 
-def pairs(seeds: list[int], episodes: int) -> None:
+def pairs(seeds: list[int], episodes: int, jobs: int) -> None:
     print(
         f"{'world':20s} {'compressed':>11s} {'exact':>8s} {'ratio':>6s} {'95 % interval':>16s} {'Q differs by':>13s}"
     )
     for label, (name, world, options) in WORLDS.items():
-        rows = Parallel(n_jobs=2)(delayed(pair)(name, world, options, s, episodes) for s in seeds)
+        rows = Parallel(n_jobs=jobs)(delayed(pair)(name, world, options, s, episodes) for s in seeds)
         a, b, gap = np.array(rows).T
         rng = np.random.default_rng(0)
         draws = rng.integers(len(a), size=(5000, len(a)))
@@ -103,10 +104,10 @@ def pairs(seeds: list[int], episodes: int) -> None:
 CENTRES = ((0.75, 0.0), (0.0, -0.6), (-0.5, 0.5), (-0.3, 0.5))
 
 
-def pball(seeds: list[int], episodes: int) -> None:
+def pball(seeds: list[int], episodes: int, jobs: int) -> None:
     print("centre            V*   regret     95 % interval   worst  stuck   processor ms an episode (update + plan)")
     for centre in CENTRES:
-        rows = Parallel(n_jobs=2)(delayed(pball_run)(centre, seed, episodes) for seed in seeds)
+        rows = Parallel(n_jobs=jobs)(delayed(pball_run)(centre, seed, episodes) for seed in seeds)
         lost, last, ms, optimum = np.array(rows).T
         low, high = bootstrap_interval(lost, seed=0)
         stuck = int(np.sum(last > 0.2 * optimum))
@@ -123,9 +124,10 @@ if __name__ == "__main__":
     parser.add_argument("--seeds", type=int, default=8)
     parser.add_argument("--first-seed", type=int, default=1000)
     parser.add_argument("--episodes", type=int)
+    parser.add_argument("--jobs", type=int, default=2, help="processes; times are truest with one")
     options = parser.parse_args()
     chosen = list(range(options.first_seed, options.first_seed + options.seeds))
     if options.what == "pairs":
-        pairs(chosen, options.episodes or 60)
+        pairs(chosen, options.episodes or 60, options.jobs)
     else:
-        pball(chosen, options.episodes or 300)
+        pball(chosen, options.episodes or 300, options.jobs)

@@ -61,7 +61,7 @@ Pending = tuple[int, FloatArray, FloatArray, float, bool]
 log = logging.getLogger("cmerl")
 
 REPLAN_SURPRISE = 1.0  # nats of information gained since the last plan, after which a new one is worth its time;
-REPLAN_SHARE = 0.1  # and this share of all gained so far, in the first episode, where everything is a surprise, and
+REPLAN_SHARE = 0.05  # and this share of all gained so far, in the first episode, where everything is a surprise, and
 # where a plan takes long
 
 
@@ -519,7 +519,7 @@ class CMERL(Agent):
         z = np.hstack([state, self.actions.encode(action)])
         if self.options.replan:
             embedding = self._memory.embeddings[min(step, len(self._memory.embeddings) - 1)]
-            self._surprise += math.log1p(float(embedding.std(z)[0]) ** 2 / self.lam)
+            self._surprise += 0.5 * math.log1p(float(embedding.std(z)[0]) ** 2 / self.lam)
         self._pending.append((step, z, next_state, reward, done))
 
     def _replanned(self, step: int) -> PlanPolicy | None:

@@ -134,8 +134,7 @@ class Dictionary:
         if not len(X):
             return np.zeros((len(self), 0)), np.zeros(0)
         C, residual = self.coordinates(X)
-        diag = self.kernel.diag(X)
-        threshold = max(self.tolerance, ROUND_OFF) * diag
+        threshold = max(self.tolerance, ROUND_OFF) * (residual + np.einsum("mk,mk->k", C, C))
         start = 0
         while not self.full:
             beyond = np.flatnonzero(residual[start:] > threshold[start:])
