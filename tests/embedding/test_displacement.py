@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cmerl.embedding import DisplacementEmbedding
+from cmerl.embedding import DisplacementEmbedding, displacement
 from cmerl.errors import InputError
 from cmerl.transitions import Transitions
 
@@ -117,3 +117,14 @@ def test_the_spread_at_state_actions_is_that_of_the_grid(embedding: Displacement
     for a in (0, 1):
         Z = np.hstack([states, np.full((6, 1), embedding.actions[a, 0])])
         np.testing.assert_allclose(embedding.std(Z), embedding.grid(states).std()[:, a], atol=1e-12)
+
+
+def test_more_data_than_are_kept_may_come_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(displacement, "KEEP", 100)
+    rng = np.random.default_rng(0)
+    Z = np.hstack([rng.uniform(-1, 1, (150, 1)), rng.integers(0, 2, (150, 1))])
+    found = DisplacementEmbedding(np.array([[0.0], [1.0]]), categorical=True)
+    found.update(Transitions.of(Z, Z[:, :1] + 0.1 * Z[:, 1:]))
+    assert found.n == 150
+    data = Transitions.of(Z[:5], Z[:5, :1] + 0.1 * Z[:5, 1:])
+    assert np.abs(found.residuals(data)).max() < 0.02

@@ -145,6 +145,8 @@ class DisplacementEmbedding:
         self.n += len(batch)
         self._data = batch if self._data is None else concatenate([self._data, batch])
         if len(self._data) > KEEP:
+            if not self._fitted_at:
+                self._choose_scales(self._data)
             self._data = self._thin(self._data)
         if self.n >= 2 * self._fitted_at:
             self._fitted_at = self.n
