@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +27,24 @@ KnownReward = Callable[[Points], FloatArray]
 TIE = 1e-10  # relative to the largest possible value: closer than this, actions are tied
 
 
+class Hope(NamedTuple):
+    """The most that is worth hoping for where nothing is known, in the environment's units.
+
+    Attributes:
+        best: the best reward per step.
+        more: how much more than was seen there may be, per step.
+        once: the most that is paid once more, at an end.
+        wait: steps until an end that makes ``best`` possible.
+        meanwhile: the best reward per step until then.
+    """
+
+    best: float
+    more: float = 0.0
+    once: float = 0.0
+    wait: int = 0
+    meanwhile: float = 0.0
+
+
 @dataclass(frozen=True)
 class Task:
     """Everything a plan depends on besides the data.
@@ -35,8 +54,7 @@ class Task:
         mode: the bonus mode.
         r_min: the smallest reward; rewards are shifted by it.
         max_return: a known maximal return, or None.
-        ceiling: (best per step, more per step, most once more at the end) to hope for, in the environment's units,
-            where that is less than the range of rewards allows; None to hope for all of it.
+        hope: where it is less than the range of rewards allows; None to hope for all of that.
         known_reward: the reward function, or None to learn it.
         states: all states (S, d) where they are finitely many, else None.
         discount: what the next step counts for, below 1 where a plan must not rely on a late chance.
@@ -46,7 +64,7 @@ class Task:
     mode: Mode
     r_min: float
     max_return: float | None = None
-    ceiling: tuple[float, float, float] | None = None
+    hope: Hope | None = None
     known_reward: KnownReward | None = None
     states: Points | None = None
     discount: float = 1.0
@@ -64,9 +82,12 @@ class Task:
         """The most that can be left at ``step``, shifted."""
         steps = self.problem.horizon - step
         most = steps * self.problem.width
-        if self.ceiling is not None and steps > 0:
-            best, more, once = self.ceiling  # what is only hoped for is not discounted: it must be worth the way
-            most = min(most, self.worth(steps) * (best - self.r_min) + steps * more + once)
+        if self.hope is not None and steps > 0:
+            best, more, once, wait, meanwhile = self.hope
+            seen = self.worth(steps) * (best - self.r_min) - self.worth(min(wait, steps)) * (best - meanwhile)
+            most = min(
+                most, seen + steps * more + once
+            )  # only hoped for, so not discounted: it must be worth the way
         if self.max_return is None or steps == 0:
             return most
         return min(most, max(self.max_return - self.problem.horizon * self.r_min, 0.0))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import gymnasium
 import numpy as np
 import pytest
@@ -13,7 +15,7 @@ from cmerl.confidence import FailureBudget, Greedy, Problem
 from cmerl.embedding import DisplacementEmbedding
 from cmerl.errors import InputError
 from cmerl.kernels import RBF, Matern
-from cmerl.planning import Task, make_plan
+from cmerl.planning import Hope, Task, make_plan
 from cmerl.transitions import Transitions
 
 ACTIONS = np.arange(2.0)[:, None]
@@ -98,26 +100,37 @@ def test_values_of_plans_are_discounted_and_an_end_is_worth_a_reward_of_0_a_step
     )  # what is not known counts as the least
 
 
+def test_hope_is_for_an_end_after_a_wait() -> None:
+    problem = Problem(10, 2.0, RBF(0.1), Matern(1.5, 0.1), None, FailureBudget(0.5, learned_reward=True))
+    task = Task(problem, Greedy(), -1.0, hope=Hope(0.0, 0.0, 0.5, wait=4, meanwhile=-0.5))
+    for step, left in ((0, 10), (8, 2)):
+        waiting = min(left, 4)
+        assert task.cap(step) - left == pytest.approx(-0.5 * waiting + 0.5)  # shifted by 1 a step
+    assert task.cap(10) == 0.0
+    soon = replace(task, discount=0.9)
+    rewards = np.array([0.5] * 4 + [1.0] * 6)
+    assert soon.cap(0) == pytest.approx(rewards @ 0.9 ** np.arange(10) + 0.5)
+
+
 @pytest.mark.parametrize(
     ("seen", "episodes", "expected"),
     [
-        ([(-1.0, False)], 1, (-1.0, 1.0, 0.0)),  # all alike: one more is hoped for
-        ([(-1.0, False), (-1.0, True)], 3, (0.0, 0.0, 0.0)),  # ending early earns 0 a step
-        ([(-0.1, False), (0.0, False)], 1, (0.0, 2.0, 0.0)),  # one step may pay for a whole episode
-        ([(-0.1, False), (0.0, False)], 2, (0.0, 0.05, 0.0)),
-        ([(-0.1, False), (0.0, False), (100.0, True), (100.0, True)], 2, (0.0, 0.05, 99.95)),  # a prize is won once
-        ([(-0.1, False), (0.0, False), (100.0, True)], 2, (0.0, 0.05, 10.95)),  # and doubted the first time
-        ([(1.0, False), (1.0, True)], 2, (1.0, 0.0, 0.0)),
+        ([(-1.0, None)], 1, Hope(-1.0, 1.0)),  # all alike: one more is hoped for
+        ([(-1.0, None), (-1.0, 7), (-1.0, 5)], 3, Hope(0.0, 0.0, 0.0, 2, -1.0)),  # ending early earns 0 a step
+        ([(-0.1, None), (0.0, None)], 1, Hope(0.0, 2.0)),  # one step may pay for a whole episode
+        ([(-0.1, None), (0.0, None)], 2, Hope(0.0, 0.05)),
+        ([(-0.1, None), (0.0, None), (100.0, 7)], 2, Hope(0.0, 0.05, 99.95, 3, 0.0)),  # a prize is won once
+        ([(1.0, None), (1.0, 7)], 2, Hope(1.0, 0.0, 0.0, 3, 1.0)),
     ],
 )
 def test_what_is_worth_hoping_for(seen: list, episodes: int, expected: tuple[float, float, float]) -> None:
     rewards = RewardRange("auto", may_end=False)
-    for reward, done in seen:
-        rewards.see(reward, done)
-    assert rewards.ceiling(episodes, 20) == pytest.approx(expected)
+    for reward, ended_at in seen:
+        rewards.see(reward, ended_at)
+    assert rewards.hope(episodes, 20) == pytest.approx(expected)
     again = RewardRange.from_spec(rewards.spec())
-    assert again.ceiling(episodes, 20) == pytest.approx(expected)
-    assert RewardRange((-1.0, 1.0), may_end=False).ceiling(episodes, 20) is None
+    assert again.hope(episodes, 20) == pytest.approx(expected)
+    assert RewardRange((-1.0, 1.0), may_end=False).hope(episodes, 20) is None
 
 
 def test_cart_pole_is_modelled_by_displacements_and_goes_on_bit_for_bit_after_loading(tmp_path) -> None:

@@ -13,7 +13,7 @@ from cmerl.envs import PBall2D, RiverSwim
 def seen(*rewards, done=(), **options):
     found = RewardRange("auto", may_end=False, **options)
     for reward in rewards:
-        found.see(reward, reward in done)
+        found.see(reward, 3 if reward in done else None)
     return found
 
 
@@ -47,11 +47,11 @@ def test_rewards_of_another_scale_are_believed_from_the_first_episode_on():
     assert counted(seen(*rewards), *rewards) == rewards.tolist()
 
 
-def test_a_prize_for_ending_is_believed_in_part_at_first_as_it_is_won_only_once():
+def test_what_ends_an_episode_is_believed_at_once():
     found = seen(-0.1, 0.0, 100.0, done=(100.0,))
-    assert counted(found, 100.0, ended=True) == [11.0]  # ten times (0, 1) above it
-    assert counted(found, 5.0, ended=True) == [5.0]
-    assert counted(seen(-0.1, 0.0, 100.0, 100.0, done=(100.0,)), 100.0, ended=True) == [100.0]
+    assert found.bounds == (-0.1, 100.0)
+    assert counted(found, 100.0, ended=True) == [100.0]
+    assert counted(found, 100.0) == [1.0]  # but not where no episode ended
 
 
 def test_proofs_and_declared_ranges_doubt_nothing():

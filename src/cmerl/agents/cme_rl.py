@@ -488,7 +488,7 @@ class CMERL(Agent):
             mode=mode if explore else Greedy(),
             r_min=self.reward_range[0],
             max_return=self.options.max_return,
-            ceiling=self._rewards.ceiling(len(self.history), self.horizon) if self._memory.displacement else None,
+            hope=self._rewards.hope(len(self.history), self.horizon) if self._memory.displacement else None,
             known_reward=self._known_reward,
             states=self._all_states,
             discount=haste(self.horizon) if self._memory.displacement else 1.0,
@@ -515,7 +515,7 @@ class CMERL(Agent):
     # --- learning ---
 
     def _after_step(self, step: int, obs: Any, action: Any, reward: float, next_obs: Any, done: bool) -> None:
-        self._rewards.see(reward, done)
+        self._rewards.see(reward, step if done else None)
         state, next_state = self.states.encode(obs), self.states.encode(next_obs)
         z = np.hstack([state, self.actions.encode(action)])
         self._pending.append((step, z, next_state, reward, done))

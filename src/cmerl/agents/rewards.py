@@ -13,6 +13,7 @@ from cmerl.agents.actions import ActionSet
 from cmerl.agents.base import check_reward
 from cmerl.agents.spaces import StateSpace
 from cmerl.errors import InputError, RewardRangeError
+from cmerl.planning import Hope
 from cmerl.transitions import Points
 
 FloatArray = NDArray[np.float64]
@@ -21,7 +22,6 @@ log = logging.getLogger("cmerl")
 
 
 FAR = 1.0  # times the range of all other rewards outside of it: from there on a reward must come twice to be believed
-FAR_END = 10.0  # what an unbelieved prize for ending an episode counts for, likewise: it is won only once
 
 
 class Extremes:
@@ -50,7 +50,8 @@ class RewardRange:
 
     A single reward far outside the range of all others is not believed at once: it does not widen the range, and
     counts as the most extreme of the others, until a second one has come. What is hoped for would otherwise follow an
-    outlier for ever, and what is feared would never be tried again. This is for learned ranges without a proof.
+    outlier for ever, and what is feared would never be tried again. What ends an episode is an event of its own and
+    believed at once. This is for learned ranges without a proof.
 
     Args:
         declared: (lo, hi), or "auto": starts at (0, 1) and widens to what is seen, saying so once.
@@ -67,16 +68,18 @@ class RewardRange:
         self.may_end = may_end
         self.robust = robust and not self.declared
         self.widened = False
-        self._all, self._steps = Extremes(), Extremes()  # the latter did not end an episode
-        self._best_end: float | None = None
+        self._steps, self._ends = Extremes(), Extremes()  # rewards that did not end an episode, and that did
+        self._soonest = 0  # step at which an episode ended
 
     @property
     def bounds(self) -> tuple[float, float]:
         """(lo, hi); 0 is included where an episode may end early."""
         lo, hi = self._lo, self._hi
-        if self._all and not self.declared:
-            low, high = self._all.within(*self._limits())
+        if self._steps and not self.declared:
+            low, high = self._steps.within(*self._limits())
             lo, hi = min(lo, low), max(hi, high)
+        if self._ends and not self.declared:
+            lo, hi = min(lo, self._ends.low[0]), max(hi, self._ends.high[-1])
         return (min(lo, 0.0), max(hi, 0.0)) if self.may_end else (lo, hi)
 
     def include(self, lo: float, hi: float) -> None:
@@ -87,53 +90,49 @@ class RewardRange:
         """What to learn from rewards (n,) that were seen: themselves, but for an outlier."""
         lo, hi = self._others()
         least, most = self._limits()
-        above = np.where(ended, np.minimum(rewards, self._most_at_end()), hi)
-        return np.where(rewards < least, lo, np.where(rewards > most, above, rewards))
+        believed = np.where(rewards < least, lo, np.where(rewards > most, hi, rewards))
+        return np.where(ended, rewards, believed)
 
     def _others(self) -> tuple[float, float]:
         """The range that is assumed, and that of all rewards but the smallest and the largest one."""
-        if not self.robust or len(self._all.low) < 2:
+        if not self.robust or len(self._steps.low) < 2:
             return -np.inf, np.inf
-        return min(self._lo, self._all.low[1]), max(self._hi, self._all.high[0])
+        return min(self._lo, self._steps.low[1]), max(self._hi, self._steps.high[0])
 
     def _limits(self) -> tuple[float, float]:
         """Below and above which a reward is an outlier."""
         lo, hi = self._others()
         return lo - FAR * (hi - lo), hi + FAR * (hi - lo)
 
-    def _most_at_end(self) -> float:
-        lo, hi = self._others()
-        return hi + FAR_END * (hi - lo)
+    def hope(self, episodes: int, horizon: int) -> Hope | None:
+        """What is worth hoping for after so many episodes; None if a range was declared.
 
-    def ceiling(self, episodes: int, horizon: int) -> tuple[float, float, float] | None:
-        """(the best per step, how much more per step, the most once more at an end) to hope for.
-
-        The best of t draws falls short of the best there is by about 1/t of their range, and what is paid for ending
-        an episode is paid only once. If all rewards were alike nothing is known, and one more is hoped for. After one
-        episode even the range is not known: a step may yet pay for a whole episode, so that the next one looks
-        around whatever that costs. None if a range was declared.
+        The best of t draws falls short of the best there is by about 1/t of their range. If all rewards were alike
+        nothing is known, and one more is hoped for. After one episode even the range is not known: a step may yet
+        pay for a whole episode, so that the next one looks around whatever that costs. What is paid for ending an
+        episode is paid only once. Where ending is good because steps cost, it is hoped for in half the time in which
+        it ever came: were all that is new hoped to end at once, nothing known could compete.
         """
         if self.declared or not self._steps:
             return None
         lo, hi = self._steps.within(*self._limits())
-        if lo == hi and self._best_end is None:
-            return hi, 1.0, 0.0
+        if lo == hi and not self._ends:
+            return Hope(hi, 1.0)
         more = (hi - lo) * (horizon if episodes <= 1 else 1.0 / episodes)
-        if self._best_end is None:
-            return hi, more, 0.0
+        if not self._ends:
+            return Hope(hi, more)
         best, most = max(hi, 0.0), max(hi + more, 0.0)  # after an end 0 is earned a step
-        prize = min(self._best_end, self._most_at_end())
-        return best, most - best, max(0.0, prize - most)
+        return Hope(best, most - best, max(0.0, self._ends.high[-1] - most), self._soonest // 2, hi)
 
-    def see(self, reward: float, done: bool = False) -> None:
-        """Take note of a reward, and of an early end; outside a declared range it is an error."""
+    def see(self, reward: float, ended_at: int | None = None) -> None:
+        """Take note of a reward, and of an early end at that step; outside a declared range it is an error."""
         self._check(reward)
-        self._all.add(reward)
-        if done:
-            self.may_end = True
-            self._best_end = reward if self._best_end is None else max(self._best_end, reward)
-        else:
+        if ended_at is None:
             self._steps.add(reward)
+            return
+        self.may_end = True
+        self._soonest = min(self._soonest, ended_at) if self._ends else ended_at
+        self._ends.add(reward)
 
     def _check(self, reward: float) -> None:
         lo, hi = self.bounds
@@ -162,9 +161,9 @@ class RewardRange:
             "may_end": self.may_end,
             "robust": self.robust,
             "widened": self.widened,
-            "all": [self._all.low, self._all.high],
             "steps": [self._steps.low, self._steps.high],
-            "best_end": self._best_end,
+            "ends": [self._ends.low, self._ends.high],
+            "soonest": self._soonest,
         }
 
     @classmethod
@@ -172,8 +171,8 @@ class RewardRange:
         """The inverse of ``spec``."""
         found = cls(spec["range"], may_end=spec["may_end"])
         found.declared, found.robust, found.widened = spec["declared"], spec["robust"], spec["widened"]
-        found._all, found._steps = Extremes(*spec["all"]), Extremes(*spec["steps"])
-        found._best_end = spec["best_end"]
+        found._steps, found._ends = Extremes(*spec["steps"]), Extremes(*spec["ends"])
+        found._soonest = spec["soonest"]
         return found
 
 
