@@ -72,7 +72,7 @@ def test_the_range_is_the_same_after_saving():
 
 
 @pytest.mark.parametrize("outlier", [1e6, -1e6])
-@pytest.mark.parametrize(("world", "episodes"), [(RiverSwim, 60), (PBall2D, 20)])
+@pytest.mark.parametrize(("world", "episodes"), [(RiverSwim, 60), (PBall2D, 12)])
 def test_an_outlier_does_not_destroy_learning(world, episodes, outlier, caplog):
     caplog.set_level(logging.ERROR, "cmerl")
 
