@@ -30,7 +30,7 @@ def motion_error(embedding: Embedding, data: Transitions, category: BoolArray) -
         category: which columns of a state are categories (d,).
     """
     alive = np.flatnonzero(~data.terminated)
-    if len(alive) < 2 or embedding.n == 0:
+    if len(alive) < 2 or not len(embedding.support):  # nothing yet has gone on
         return None
     rows = alive[np.linspace(0, len(alive) - 1, min(len(alive), ASKED)).astype(np.intp)]
     Z, after = np.asarray(data.Z)[rows], np.asarray(data.next_states)[rows]
