@@ -2,12 +2,14 @@
 
 import logging
 
+import gymnasium
 import numpy as np
 import pytest
 
 import cmerl
-from cmerl.agents.rewards import RewardRange
+from cmerl.agents.rewards import PRIZES, RewardRange
 from cmerl.envs import PBall2D, RiverSwim
+from cmerl.planning import Hope
 
 
 def seen(*rewards, done=(), **options):
@@ -52,6 +54,25 @@ def test_what_ends_an_episode_is_believed_at_once():
     assert found.bounds == (-0.1, 100.0)
     assert counted(found, 100.0, ended=True) == [100.0]
     assert counted(found, 100.0) == [1.0]  # but not where no episode ended
+
+
+def test_where_only_an_end_pays_it_is_the_prize_that_is_hoped_for():
+    assert seen(0.0, 0.0, 2.0, done=(2.0,)).prize() == Hope(0.0, once=PRIZES * 2.0)
+    assert seen(-1.0, -1.0, 2.0, done=(2.0,)).prize() == Hope(0.0, once=PRIZES * 2.0)  # 0 a step after an end
+    assert seen(0.0, 0.5, 2.0, done=(2.0,)).prize() is None  # other rewards may be better still
+    assert seen(-1.0, -1.0, 0.0, done=(0.0,)).prize() is None
+    assert seen(0.0, 0.0).prize() is None
+    declared = RewardRange((0.0, 2.0), may_end=False)
+    declared.see(0.0)
+    declared.see(2.0, 3)
+    assert declared.prize() is None
+
+
+def test_a_slippery_lake_is_crossed_while_learning(caplog):
+    caplog.set_level(logging.ERROR, "cmerl")
+    env = gymnasium.make("FrozenLake-v1", max_episode_steps=100)
+    returns = [record.ret for record in cmerl.CMERL(env, seed=0).learn(150).history]
+    assert np.mean(returns[-50:]) > 0.5  # V* is 0.74; hoping for a prize at every step it was 0.1
 
 
 def test_proofs_and_declared_ranges_doubt_nothing():

@@ -30,7 +30,7 @@ from cmerl.confidence import Auto as AutoMode
 from cmerl.confidence import Greedy, Mode, Paper, as_mode
 from cmerl.embedding import ConditionalMeanEmbedding
 from cmerl.errors import CmerlError, InputError
-from cmerl.planning import Plan, Task, make_plan
+from cmerl.planning import Hope, Plan, Task, make_plan
 from cmerl.transitions import Transitions
 
 FloatArray = NDArray[np.float64]
@@ -307,11 +307,17 @@ class CMERL(ProvingAgent):
             mode=mode if explore else Greedy(),
             r_min=self.reward_range[0],
             max_return=self.options.max_return,
-            hope=self._rewards.hope(len(self.history), self.horizon) if self._memory.displacement else None,
+            hope=self._hope(),
             known_reward=self._known_reward,
             states=self._all_states,
             discount=haste(self.horizon) if self._memory.displacement else 1.0,
         )
+
+    def _hope(self) -> Hope | None:
+        if self.mode.provable:
+            return None
+        with_displacement = self._memory.displacement is not None
+        return self._rewards.hope(len(self.history), self.horizon) if with_displacement else self._rewards.prize()
 
     def _plan(self, explore: bool = True, sign: float = 1.0) -> Plan:
         """The plan of the next episode, made once."""

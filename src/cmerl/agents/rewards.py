@@ -22,6 +22,7 @@ log = logging.getLogger("cmerl")
 
 
 FAR = 1.0  # times the range of all other rewards outside of it: from there on a reward must come twice to be believed
+PRIZES = 3.0  # hoped for where one can be won: with one alone, some bad luck would be taken for the whole truth
 
 
 class Extremes:
@@ -123,6 +124,14 @@ class RewardRange:
             return Hope(hi, more)
         best, most = max(hi, 0.0), max(hi + more, 0.0)  # after an end 0 is earned a step
         return Hope(best, most - best, max(0.0, self._ends.high[-1] - most), self._soonest // 2, hi)
+
+    def prize(self) -> Hope | None:
+        """What is worth hoping for where every step has paid the same and an end more: such ends; else None."""
+        if self.declared or not (self._steps and self._ends):
+            return None
+        lo, hi = self._steps.low[0], self._steps.high[-1]
+        best, prize = max(hi, 0.0), self._ends.high[-1]  # after an end 0 is earned a step
+        return Hope(best, once=PRIZES * (prize - best)) if lo == hi and prize > best else None
 
     def see(self, reward: float, ended_at: int | None = None) -> None:
         """Take note of a reward, and of an early end at that step; outside a declared range it is an error."""
