@@ -58,6 +58,7 @@ class Task:
         known_reward: the reward function, or None to learn it.
         states: all states (S, d) where they are finitely many, else None.
         discount: what the next step counts for, below 1 where a plan must not rely on a late chance.
+        hope_only_raises: whether what is expected stays as it is where it is better than what is hoped for.
     """
 
     problem: Problem
@@ -68,6 +69,7 @@ class Task:
     known_reward: KnownReward | None = None
     states: Points | None = None
     discount: float = 1.0
+    hope_only_raises: bool = False
 
     @property
     def reward_bonus(self) -> bool:
@@ -83,14 +85,19 @@ class Task:
         steps = self.problem.horizon - step
         most = steps * self.problem.width
         if self.hope is not None and steps > 0:
-            best, more, once, wait, meanwhile = self.hope
-            seen = self.worth(steps) * (best - self.r_min) - self.worth(min(wait, steps)) * (best - meanwhile)
-            most = min(
-                most, seen + steps * more + once
-            )  # only hoped for, so not discounted: it must be worth the way
+            best, more, once, *_ = self.hope
+            # What is only hoped for is not discounted: it must be worth the way.
+            most = min(most, self.worth(steps) * (best - self.r_min) + steps * more + once)
         if self.max_return is None or steps == 0:
             return most
         return min(most, max(self.max_return - self.problem.horizon * self.r_min, 0.0))
+
+    def hoped(self, step: int) -> float:
+        """What is hoped to be left at ``step`` where nothing is known, shifted."""
+        if self.hope is None:
+            return self.cap(step)
+        wait = min(self.hope.wait, self.problem.horizon - step)
+        return max(self.cap(step) - self.worth(wait) * (self.hope.best - self.hope.meanwhile), 0.0)
 
 
 @dataclass(frozen=True)
@@ -144,6 +151,8 @@ class Site:
     def q(self, stage: Stage) -> FloatArray:
         """Shifted, unclipped Q (q, A)."""
         q = self._grid.expectation(stage.coef)
+        if stage.prior and self._task.hope_only_raises:  # undo the shrinking by 1 − u towards it
+            q = np.where(q > 0.0, q / np.maximum(1.0 - self.sigma**2, 1e-6), q)
         if stage.prior:
             q += stage.prior
         if self._task.known_reward is not None or self._estimate is not None:
@@ -319,7 +328,7 @@ def _stage(
     later, worth = task.discount**span, task.worth(span)
     terminal = -task.r_min * later * task.worth(left)  # after an end 0 is earned a step, −r_min when shifted
     separate = task.known_reward is not None or task.reward_bonus
-    prior = task.mode.optimism * task.cap(step + 1 if separate else step)
+    prior = task.mode.optimism * task.hoped(step + 1 if separate else step)
     reward, shift = (0.0, 0.0) if separate else (worth / E.repeat, -task.r_min * worth)
     return Stage(E.backup(later * v, reward=reward, offset=shift - prior, terminal=terminal), prior, terms, excess)
 

@@ -11,7 +11,7 @@ import pytest
 from cmerl import CMERL
 from cmerl.agents.modelling import choose_repeat, direct_loss, displacement_is_better, displacement_loss, simulate
 from cmerl.agents.rewards import RewardRange
-from cmerl.confidence import FailureBudget, Greedy, Problem
+from cmerl.confidence import FailureBudget, Greedy, Practical, Problem
 from cmerl.embedding import DisplacementEmbedding
 from cmerl.errors import InputError
 from cmerl.kernels import RBF, Matern
@@ -68,16 +68,16 @@ def test_simulating_plans_together_gives_what_each_gives_alone() -> None:
     task, order = Task(problem, Greedy(), -1.0), np.arange(2)
     plans = {k: make_plan([embedding.with_repeat(k)], task, episode=1, order=order) for k in (1, 3)}
     starts = np.array([[0.3, 0.4], [0.7, 0.5], [0.75, 0.1]])
-    for plan, together in zip(plans.values(), simulate(embedding, plans, starts, 9), strict=True):
-        alone = 0.0
-        for start in starts:
-            state = start[None]
+    together = simulate(embedding, plans, starts, 9)
+    for i, plan in enumerate(plans.values()):
+        for j, start in enumerate(starts):
+            state, alone = start[None], 0.0
             for step in range(9):
                 state, reward, over = embedding.step(state, plan.act(state, step))
-                alone += reward[0] / len(starts)
+                alone += reward[0]
                 if over[0]:
                     break
-        assert together == pytest.approx(alone)
+            assert together[i, j] == pytest.approx(alone)
 
 
 def test_where_nothing_differs_actions_are_held_longest() -> None:
@@ -105,18 +105,34 @@ def test_hope_is_for_an_end_after_a_wait() -> None:
     task = Task(problem, Greedy(), -1.0, hope=Hope(0.0, 0.0, 0.5, wait=4, meanwhile=-0.5))
     for step, left in ((0, 10), (8, 2)):
         waiting = min(left, 4)
-        assert task.cap(step) - left == pytest.approx(-0.5 * waiting + 0.5)  # shifted by 1 a step
-    assert task.cap(10) == 0.0
+        assert task.hoped(step) - left == pytest.approx(-0.5 * waiting + 0.5)  # shifted by 1 a step
+        assert task.cap(step) - left == pytest.approx(0.5)  # an end may be near where one knows the way
+    assert task.hoped(10) == task.cap(10) == 0.0
     soon = replace(task, discount=0.9)
     rewards = np.array([0.5] * 4 + [1.0] * 6)
-    assert soon.cap(0) == pytest.approx(rewards @ 0.9 ** np.arange(10) + 0.5)
+    assert soon.hoped(0) == pytest.approx(rewards @ 0.9 ** np.arange(10) + 0.5)
+
+
+def test_hope_raises_what_is_expected_and_never_lowers_it() -> None:
+    data = walk(0.0, n=600)
+    embedding = learned(Transitions.of(data.Z, data.next_states, np.asarray(data.Z)[:, 0], data.terminated))
+    problem = Problem(1, 2.0, RBF(0.1), Matern(1.5, 0.1), None, FailureBudget(0.5, learned_reward=True))
+    hope = Hope(0.5)  # rewards go from 0 to 1
+    task = Task(problem, Practical(), 0.0, hope=hope, hope_only_raises=True)
+    states = np.random.default_rng(2).uniform(-0.3, 1.3, (50, 2))
+    order = np.arange(2)
+    found = make_plan([embedding], task, episode=1, order=order).q(states, 0)
+    u = embedding.grid(states).std() ** 2
+    expected = embedding.grid(states).expectation(embedding.backup(np.zeros(len(embedding.support)))) / (1.0 - u)
+    assert u.max() > 0.01
+    np.testing.assert_allclose(found, np.where(expected > 0.5, expected, (1.0 - u) * expected + u * 0.5), atol=1e-9)
 
 
 @pytest.mark.parametrize(
     ("seen", "episodes", "expected"),
     [
         ([(-1.0, None)], 1, Hope(-1.0, 1.0)),  # all alike: one more is hoped for
-        ([(-1.0, None), (-1.0, 7), (-1.0, 5)], 3, Hope(0.0, 0.0, 0.0, 2, -1.0)),  # ending early earns 0 a step
+        ([(-1.0, None), (-1.0, 7), (-1.0, 5)], 3, Hope(0.0, 0.0, 0.0, 3, -1.0)),  # ending early earns 0 a step
         ([(-0.1, None), (0.0, None)], 1, Hope(0.0, 2.0)),  # one step may pay for a whole episode
         ([(-0.1, None), (0.0, None)], 2, Hope(0.0, 0.05)),
         ([(-0.1, None), (0.0, None), (100.0, 7)], 2, Hope(0.0, 0.05, 99.95, 3, 0.0)),  # a prize is won once

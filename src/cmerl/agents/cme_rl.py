@@ -40,7 +40,7 @@ log = logging.getLogger("cmerl")
 REPLAN_SURPRISE = 1.0  # nats of information gained since the last plan, after which a new one is worth its time;
 REPLAN_SHARE = 0.05  # and this share of all gained so far, in the first episode, where everything is a surprise, and
 # where a plan takes long,
-MEASURE_EVERY = 8  # steps, at which it is asked how new they were
+MEASURE_EVERY = 2  # steps, at which it is asked how new they were
 
 
 class CMERL(ProvingAgent):
@@ -308,6 +308,7 @@ class CMERL(ProvingAgent):
             r_min=self.reward_range[0],
             max_return=self.options.max_return,
             hope=self._hope(),
+            hope_only_raises=self._memory.displacement is not None,
             known_reward=self._known_reward,
             states=self._all_states,
             discount=haste(self.horizon) if self._memory.displacement else 1.0,

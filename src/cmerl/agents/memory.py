@@ -116,7 +116,7 @@ class Memory:
         self.n = 0
         self._adapted_at = 0
         self._ends: list[bool] = []  # whether an episode was over with each batch
-        self._chosen_at = self._held_at = 0
+        self._chosen_at = 0
         self._starts: list[FloatArray] = []  # of the latest episodes
         self.displacement: DisplacementEmbedding | None = None  # where it is what plans are made with
         self._make()
@@ -167,12 +167,11 @@ class Memory:
         wanted = recipe.model == "displacement" or displacement_is_better(
             data, model, self.kernel, self.value_kernel, recipe.lam
         )
-        if wanted and (self.displacement is None or self.n >= 4 * self._held_at):  # it takes as long as an episode
-            self._held_at = self.n
+        if wanted:
             repeat = choose_repeat(model, recipe.horizon, np.vstack(self._starts), self.value_kernel)
             self.displacement = model.with_repeat(repeat)
             self.embeddings = [self.displacement]
-        elif not wanted and self.displacement is not None:
+        elif self.displacement is not None:
             self.displacement = None
             self._relearn()
 

@@ -87,7 +87,7 @@ def haste(horizon: int) -> float:
 
 
 def choose_repeat(embedding: DisplacementEmbedding, horizon: int, starts: FloatArray, value_kernel: Kernel) -> int:
-    """For how many steps plans should hold an action: what does best in simulation, the longest of those as good.
+    """For how many steps plans should hold an action: what does best in simulation, or longer if that may be as good.
 
     Long repeats make plans coarse; short ones let errors of interpolation pile up, one for each backup.
     """
@@ -98,15 +98,17 @@ def choose_repeat(embedding: DisplacementEmbedding, horizon: int, starts: FloatA
     for repeat in REPEATS:
         plans[repeat] = make_plan([embedding.with_repeat(repeat)], task, episode=1, order=order)
     returns = simulate(embedding, plans, starts[-ROLLOUTS:], horizon)
-    good = max(returns) - AS_GOOD * horizon * (hi - lo)
-    log.debug("simulated returns for repeats %s: %s", REPEATS, returns)
-    return max(k for k, value in zip(REPEATS, returns, strict=True) if value >= good)
+    log.debug("simulated returns for repeats %s: %s", REPEATS, returns.mean(axis=1))
+    losses = returns[np.argmax(returns.mean(axis=1))] - returns
+    doubt = losses.std(axis=1, ddof=1) / np.sqrt(losses.shape[1]) if losses.shape[1] > 1 else 0.0
+    as_good = losses.mean(axis=1) <= doubt + AS_GOOD * horizon * (hi - lo)
+    return max(k for k, good in zip(REPEATS, as_good, strict=True) if good)
 
 
 def simulate(
     embedding: DisplacementEmbedding, plans: Mapping[int, Plan], starts: FloatArray, horizon: int
-) -> list[float]:
-    """The mean return of the plan for each repeat, from the given states, when the model is taken for the world."""
+) -> FloatArray:
+    """Returns (plans, starts) of the plan for each repeat when the model is taken for the world."""
     states, n = np.tile(starts, (len(plans), 1)), len(starts)
     # All plans at once: a small call takes as long as a larger one.
     view = replace(embedding.model, repeat=np.repeat(list(plans), n))
@@ -119,4 +121,4 @@ def simulate(
         alive = alive & ~ended
         if not alive.any():
             break
-    return [float(mean) for mean in totals.reshape(len(plans), n).mean(axis=1)]
+    return totals.reshape(len(plans), n)

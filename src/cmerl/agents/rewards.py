@@ -111,8 +111,8 @@ class RewardRange:
         The best of t draws falls short of the best there is by about 1/t of their range. If all rewards were alike
         nothing is known, and one more is hoped for. After one episode even the range is not known: a step may yet
         pay for a whole episode, so that the next one looks around whatever that costs. What is paid for ending an
-        episode is paid only once. Where ending is good because steps cost, it is hoped for in half the time in which
-        it ever came: were all that is new hoped to end at once, nothing known could compete.
+        episode is paid only once. Where ending is good because steps cost, it is hoped for 1/t sooner than it ever
+        came: were all that is new hoped to end at once, nothing known could compete.
         """
         if self.declared or not self._steps:
             return None
@@ -123,7 +123,8 @@ class RewardRange:
         if not self._ends:
             return Hope(hi, more)
         best, most = max(hi, 0.0), max(hi + more, 0.0)  # after an end 0 is earned a step
-        return Hope(best, most - best, max(0.0, self._ends.high[-1] - most), self._soonest // 2, hi)
+        wait = int(self._soonest * (1.0 - 1.0 / max(episodes, 1)))
+        return Hope(best, most - best, max(0.0, self._ends.high[-1] - most), wait, hi)
 
     def prize(self) -> Hope | None:
         """What is worth hoping for where every step has paid the same and an end more: such ends; else None."""

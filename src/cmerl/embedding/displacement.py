@@ -210,6 +210,8 @@ class DisplacementEmbedding:
         points = np.vstack([data.x, data.y[~data.ended], _ahead(dynamics, data.x, actions)])
         count = min(LANDMARKS, int(np.sqrt(MOST_WEIGHTS / len(actions))))
         rows, radius = farthest_points(points, count, apart=1e-3)
+        if len(rows) < count:  # all points are landmarks: how far half of them leave the others, halved along a curve
+            radius = farthest_points(points, (len(rows) + 1) // 2)[1] / 2.0
         kernel = Matern(1.5, SMOOTHNESS * max(radius, 1e-3))
         landmarks = points[rows]
         factor = Cholesky.of(kernel(landmarks, landmarks), 1e-6)
