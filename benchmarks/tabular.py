@@ -65,7 +65,7 @@ class Runs:
             letter: clip V at H from above and nowhere else, as Alg. 1 does.
         """
         (B, S, A), H = self.R.shape, self.H
-        order = np.argsort(self.rng.random((B, A)), axis=1)
+        orders = np.argsort(self.rng.random((H, B, A)), axis=2)
         prior = np.broadcast_to(prior, (B,))[:, None, None]
         Q, best, bonuses = np.empty((B, H, S, A)), np.empty((B, H, S), dtype=np.intp), np.empty((B, H, S, A))
         shrunk, v = 1.0 / (self.visits + self.lam), np.zeros((B, S))
@@ -76,6 +76,7 @@ class Runs:
                 targets += self.visits * self.R
             bonuses[:, h] = bonus(h, v)
             Q[:, h] = most + targets * shrunk + bonuses[:, h] + (self.R if known else 0.0)
+            order = orders[h]
             ordered = np.take_along_axis(Q[:, h], order[:, None, :], 2)
             top = ordered.max(axis=2, keepdims=True)
             first = np.argmax(ordered >= top - 1e-10 * H, axis=2)

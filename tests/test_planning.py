@@ -454,7 +454,7 @@ def test_a_linear_kernel_gives_lsvi_ucb():
 # --- acting ------------------------------------------------------------------------------------------------
 
 
-def tabular_plan(order, visits, *, mode=None, horizon=3, rewards=None, actions=3):
+def tabular_plan(order, visits, *, mode=None, horizon=3, rewards=None, actions=3, first_step=0):
     """A plan with delta kernels and a known reward, on a one-state world visited by the given actions."""
     rows = np.arange(actions, dtype=float)[:, None]
     embedding = ExactEmbedding(StateAction(Delta(), Delta()), 1.0, rows)
@@ -470,7 +470,7 @@ def tabular_plan(order, visits, *, mode=None, horizon=3, rewards=None, actions=3
     )
     R = np.zeros(actions) if rewards is None else np.asarray(rewards)
     task = Task(problem, mode or Tight(), r_min=0.0, known_reward=lambda X: np.tile(R, (len(X), 1)))
-    return make_plan([embedding], task, episode=1, order=np.asarray(order))
+    return make_plan([embedding], task, episode=1, order=np.asarray(order), first_step=first_step)
 
 
 STATE = np.zeros((1, 1))
@@ -485,7 +485,7 @@ def test_actions_are_compared_before_clipping():
 
 
 @pytest.mark.parametrize("order", [[0, 1, 2], [2, 0, 1], [1, 2, 0]])
-def test_ties_are_broken_by_the_plans_own_order(order):
+def test_ties_are_broken_by_the_order_given(order):
     plan = tabular_plan(order, [])
     states = np.arange(4.0)[:, None]
     for step in range(3):
@@ -501,14 +501,29 @@ def test_a_difference_of_rounding_is_a_tie_and_a_small_one_is_not():
     assert tabular_plan([0, 1, 2], [], rewards=[0.5, 0.5 + 1e-6, 0.0]).act(STATE, 2)[0] == 1
 
 
-def test_ties_are_uniform_over_seeds_and_constant_within_a_plan():
-    world, firsts = World(0, A=4, coordinates=False), np.zeros(4)
-    for seed in range(240):
-        policy = CMERL(world, horizon=4, seed=seed, reward_range=(0, 1)).policy()
-        played = {policy(s, h) for s in range(6) for h in range(4)}
-        assert len(played) == 1
-        firsts[played.pop()] += 1
-    assert chisquare(firsts).pvalue > 0.001
+def test_every_step_has_an_order_of_its_own_counted_from_the_first_step_of_the_episode():
+    orders = [[0, 1, 2], [2, 0, 1], [1, 2, 0]]
+    states, firsts = np.arange(4.0)[:, None], np.array(orders)[:, 0]
+    for first_step in range(3):
+        plan = tabular_plan(orders, [], first_step=first_step)
+        expected = np.tile(firsts[first_step:, None], 4)
+        np.testing.assert_array_equal(plan.table(states), expected)
+        np.testing.assert_array_equal([plan.act(states, step) for step in range(first_step, 3)], expected)
+        grid = plan.views[0].grid(states)
+        np.testing.assert_array_equal([plan.act_on(grid, states, step) for step in range(first_step, 3)], expected)
+
+
+def test_where_nothing_is_known_ties_are_uniform_and_independent_between_steps_and_can_be_reproduced():
+    world, pairs = World(0, A=3, coordinates=False), np.zeros((3, 3))
+    for seed in range(360):
+        agents = [CMERL(world, horizon=3, seed=seed, reward_range=(0, 1)) for _ in range(2)]
+        policy, again = (agent.policy() for agent in agents)
+        table = policy.table(np.arange(6))
+        assert np.all(table == table[:, :1])  # the state is no reason to choose otherwise
+        assert [[policy(s, h) for s in range(6)] for h in range(3)] == table.tolist()
+        np.testing.assert_array_equal(again.table(np.arange(6)), table)
+        pairs[table[0, 0], table[1, 0]] += 1
+    assert chisquare(pairs.ravel()).pvalue > 0.001
 
 
 def test_the_order_of_ties_changes_from_episode_to_episode():

@@ -175,7 +175,7 @@ class Plan:
         views: the embedding as it was, one, or one a step.
         rewards: the learned reward of each view, where it is a regression of its own.
         stages: one a step, from ``first_step`` on.
-        order: actions in the order in which ties are broken (A,).
+        order: actions in the order in which ties are broken, at every step (H, A).
         episode: t, the episodes begun when it was made, this one included.
         transitions: how many it was made from.
         first_step: earlier steps were already played when this plan was made.
@@ -203,16 +203,16 @@ class Plan:
 
     def act(self, states: Points, step: int) -> IntArray:
         """Index of the best action (q,) at ``step``."""
-        return self._best(self._site(states, step).q(self.stages[step - self.first_step]))
+        return self._best(self._site(states, step).q(self.stages[step - self.first_step]), step)
 
     def act_on(self, grid: Grid, states: Points, step: int) -> IntArray:
         """The same where one view was already asked, for states of several plans at once."""
         site = Site(grid, states, self.task, self.rewards[0], self.sign)
-        return self._best(site.q(self.stages[step - self.first_step]))
+        return self._best(site.q(self.stages[step - self.first_step]), step)
 
     def table(self, states: Points) -> IntArray:
         """Index of the best action at every step and state (H, q)."""
-        return np.stack([self._best(q) for q in self._all_q(states)])
+        return np.stack([self._best(q, step) for step, q in enumerate(self._all_q(states), start=self.first_step)])
 
     def q_table(self, states: Points) -> FloatArray:
         """Q at every step and state (H, q, A) in the environment's units, unclipped."""
@@ -245,11 +245,12 @@ class Plan:
     def _shift(self, step: int) -> float:
         return self.task.r_min * self.task.worth(self.task.problem.horizon - step)
 
-    def _best(self, q: FloatArray) -> IntArray:
-        q = q[:, self.order]
+    def _best(self, q: FloatArray, step: int) -> IntArray:
+        order = self.order[step]
+        q = q[:, order]
         tolerance = TIE * self.task.problem.horizon * self.task.problem.width
         first: IntArray = np.argmax(q >= q.max(axis=1, keepdims=True) - tolerance, axis=1)
-        return np.asarray(self.order[first])
+        return np.asarray(order[first])
 
 
 def clip_value(v: FloatArray, task: Task, step: int, sign: float = 1.0) -> FloatArray:
@@ -277,7 +278,7 @@ def make_plan(
         embeddings: one for all steps, or one for each.
         task: what is known besides the data.
         episode: t, from 1.
-        order: actions in the order in which ties are broken (A,).
+        order: actions in the order in which ties are broken, at every step (H, A), or one for all (A,).
         first_step: stop there; earlier steps are not needed any more.
         sign: +1 adds bonuses, −1 subtracts them.
     """
@@ -317,7 +318,8 @@ def make_plan(
         v = clip_value(site.q(stage).max(axis=1), task, step, sign)  # lines 5-6
     views = [E.freeze() for E in embeddings]
     n = sum(E.n for E in embeddings)
-    return Plan(task, views, rewards, stages[::-1], order, episode, n, first_step, sign)
+    orders = np.broadcast_to(order, (H, order.shape[-1]))
+    return Plan(task, views, rewards, stages[::-1], orders, episode, n, first_step, sign)
 
 
 def _stage(

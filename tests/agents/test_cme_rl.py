@@ -546,7 +546,9 @@ def test_candidates_of_continuous_actions():
 
     automatic = CMERL(Line(), horizon=2, reward_range=(-1, 1)).learn(12)
     assert automatic.history[-1].ret > 1.0  # random actions get 0.75 on average
-    agent = CMERL(Line(), horizon=2, actions=[[-1.0], [0.0], [0.5], [1.0]], reward_range=(-1, 1)).learn(12)
+    # A kernel that is smooth in the action may be sure of a neighbour too soon: here each is tried.
+    separate, four = StateAction(RBF(1.0), Delta()), [[-1.0], [0.0], [0.5], [1.0]]
+    agent = CMERL(Line(), horizon=2, actions=four, kernel=separate, reward_range=(-1, 1)).learn(12)
     assert agent.predict(np.zeros(1), explore=False) == pytest.approx(0.5)
     assert agent.history[-1].ret == pytest.approx(2.0)
 

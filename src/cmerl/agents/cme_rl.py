@@ -328,12 +328,11 @@ class CMERL(ProvingAgent):
         return self._plans[key]
 
     def _make_plan(self, explore: bool, sign: float, episode: int, replans: int, first_step: int) -> Plan:
-        order = self._rng(1, episode, replans).permutation(len(self.actions))
         return make_plan(
             self._memory.embeddings,
             self._task(explore),
             episode=episode + self.broken_off + 1,  # t counts all that were begun
-            order=order,
+            order=self._order(episode, replans),
             first_step=first_step,
             sign=sign,
         )

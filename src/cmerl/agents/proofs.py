@@ -215,8 +215,12 @@ class ProvingAgent(Agent):
             task = self._task(True, playing=record.get("active"))
         finally:
             self._memory = now
-        order = self._rng(1, episode, 0).permutation(len(self.actions))
-        return make_plan(past.embeddings, task, episode=record["begun"], order=order)
+        return make_plan(past.embeddings, task, episode=record["begun"], order=self._order(episode))
+
+    def _order(self, episode: int, replans: int = 0) -> NDArray[np.intp]:
+        """In which order a plan breaks ties (H, A), each step on its own: one order for all would be a direction."""
+        orders = np.tile(np.arange(len(self.actions)), (self.horizon, 1))
+        return self._rng(1, episode, replans).permuted(orders, axis=1)
 
     def _proof(self) -> str:
         """What can be said for this run, in words."""
