@@ -9,7 +9,14 @@ import numpy as np
 import pytest
 
 from cmerl import CMERL
-from cmerl.agents.modelling import choose_repeat, direct_loss, displacement_is_better, displacement_loss, simulate
+from cmerl.agents.modelling import (
+    choose_repeat,
+    direct_loss,
+    displacement_is_better,
+    displacement_loss,
+    prediction_error,
+    simulate,
+)
 from cmerl.agents.rewards import RewardRange
 from cmerl.confidence import FailureBudget, Greedy, Practical, Problem
 from cmerl.embedding import DisplacementEmbedding
@@ -178,3 +185,13 @@ def test_provable_modes_refuse_displacements() -> None:
         CMERL(gymnasium.make("MountainCar-v0"), bonus="tight", model="displacement")
     with pytest.raises(InputError, match="unknown"):
         CMERL(gymnasium.make("MountainCar-v0"), model="magic")
+
+
+def test_a_few_slow_steps_are_judged_by_all_motion_seen() -> None:
+    embedding = learned(walk(0.0))
+    data = walk(0.0, n=40, seed=3)
+    motion = np.asarray(data.next_states) - np.asarray(data.Z)[:, :2]
+    rows = np.argsort(np.abs(motion - motion.mean(axis=0)).sum(axis=1))[:3]
+    few = Transitions.of(data.Z[rows], np.asarray(data.next_states)[rows] + 0.01, data.rewards[rows])
+    seen = np.asarray(walk(0.0).next_states) - np.asarray(walk(0.0).Z)[:, :2]
+    assert prediction_error(embedding, few) == pytest.approx(np.mean(1e-4 / seen.var(axis=0)), rel=0.05)

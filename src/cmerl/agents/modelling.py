@@ -52,11 +52,12 @@ def displacement_is_better(
 
 
 def prediction_error(displacement: DisplacementEmbedding, data: Transitions) -> float:
-    """The part of an episode's motion that was not foreseen: 0 is perfect, 1 as bad as expecting the mean."""
-    next_states = np.asarray(data.next_states)
-    motion = next_states - np.asarray(data.Z)[:, : next_states.shape[1]]
-    scale = np.maximum(np.square(motion - motion.mean(axis=0)).mean(axis=0), 1e-24)
-    return float(np.mean(np.square(displacement.residuals(data)).mean(axis=0) / scale)) if len(data) > 1 else 0.0
+    """The part of an episode's motion that was not foreseen: 0 is perfect, 1 as bad as expecting the mean.
+
+    In units of all motion seen: that of a few steps alone may be next to nothing.
+    """
+    errors = np.square(displacement.residuals(data)).mean(axis=0)
+    return float(np.mean(errors / np.maximum(displacement.motion_variance, 1e-24)))
 
 
 def direct_loss(Kzz: FloatArray, next_states: FloatArray, value_kernel: Kernel, lam: float) -> float:

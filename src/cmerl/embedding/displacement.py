@@ -233,6 +233,11 @@ class DisplacementEmbedding:
         return np.asarray((motion.y - self.model.dynamics.step(motion.x, motion.a)[0]) * self._scale)
 
     @property
+    def motion_variance(self) -> FloatArray:
+        """Variance of s' − s in each column (d,), encoded."""
+        return np.asarray(np.square(self.model.dynamics.spread * self._scale))
+
+    @property
     def reward_range(self) -> tuple[float, float]:
         """The least and the largest reward seen, and 0 if an episode ended."""
         assert self._data is not None

@@ -113,9 +113,9 @@ class Dynamics:
 
     def __init__(self, data: Motion, shape: Shape, action_gap: float) -> None:
         self._gap = action_gap
-        self._spread = np.maximum((data.y - data.x).std(axis=0), 1e-12)
-        self._move = regress(data.z, (data.y - data.x) / self._spread, shape.displacement)
-        self.residuals = self._move.residuals * self._spread
+        self.spread = np.maximum((data.y - data.x).std(axis=0), 1e-12)
+        self._move = regress(data.z, (data.y - data.x) / self.spread, shape.displacement)
+        self.residuals = self._move.residuals * self.spread
         alive = data[~data.ended] if not data.ended.all() else data
         self._reward = regress(alive.z, alive.r[:, None], shape.reward)
         self._least, self._most = float(alive.r.min()), float(alive.r.max())
@@ -133,7 +133,7 @@ class Dynamics:
         return y, *self._outcome(x, a, y)
 
     def _moved(self, x: FloatArray, a: FloatArray) -> FloatArray:
-        y = x + self._move(np.hstack([x, a])) * self._spread
+        y = x + self._move(np.hstack([x, a])) * self.spread
         return np.asarray(np.clip(y, -self._bounds, self._bounds))
 
     def _outcome(self, x: FloatArray, a: FloatArray, y: FloatArray) -> tuple[FloatArray, BoolArray]:
