@@ -108,7 +108,7 @@ def test_misuse_is_refused():
         env.step([0.0])
     with pytest.raises(InputError, match="knows only the option"):
         env.reset(options={"angle": 0.0})
-    for state in [(0, 0, 0), (3.0, 0, 0, 0), (0, 0, float("nan"), 0), "down"]:
+    for state in [(0, 0, 0), (3.0, 0, 0, 0), (0, 0, float("nan"), 0), "down", None]:
         with pytest.raises(InputError, match="on the track"):
             env.reset(options={"state": state})
     env.reset(seed=0)

@@ -116,7 +116,7 @@ def test_misuse_is_refused():
         env.step(0)
     with pytest.raises(InputError, match="knows only the option"):
         env.reset(options={"position": (0.0, 0.0)})
-    for state in [(0.0, 0.0), (1.5, 0.0), 3, (float("nan"), 0.0)]:
+    for state in [(0.0, 0.0), (1.5, 0.0), 3, (float("nan"), 0.0), None]:
         with pytest.raises(InputError, match="state"):
             env.reset(options={"state": state})
     env.reset(seed=0)

@@ -50,3 +50,11 @@ def check_probability(name: str, value: float) -> float:
     if not 0.0 <= value <= 1.0:
         raise InputError(f"{name} must be a probability between 0 and 1, but is {value!r}.")
     return float(value)
+
+
+def check_options(options: dict[str, Any] | None) -> dict[str, Any]:
+    """Return the options of a reset, of which there is one: the state to start in."""
+    options = options or {}
+    if unknown := set(options) - {"state"}:
+        raise InputError(f'reset() knows only the option "state", but was given {sorted(unknown, key=str)}.')
+    return options

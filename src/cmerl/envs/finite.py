@@ -9,7 +9,7 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import ArrayLike, NDArray
 
-from cmerl.envs.checks import check_count, check_index
+from cmerl.envs.checks import check_count, check_index, check_options
 from cmerl.errors import InputError
 
 Floats = NDArray[np.float64]
@@ -92,9 +92,7 @@ class FiniteMDP(gymnasium.Env[Any, Any]):
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         """Start an episode, in a state drawn from ``start`` or in ``options["state"]``."""
         super().reset(seed=seed)
-        options = options or {}
-        if unknown := set(options) - {"state"}:
-            raise InputError(f'reset() knows only the option "state", but was given {sorted(unknown)}.')
+        options = check_options(options)
         if "state" in options:
             self.state = check_index('options["state"]', options["state"], len(self.R))
         else:

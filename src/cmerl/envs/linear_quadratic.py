@@ -9,7 +9,7 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import ArrayLike, NDArray
 
-from cmerl.envs.checks import check_count
+from cmerl.envs.checks import check_count, check_options
 from cmerl.errors import InputError
 from cmerl.linalg import solve_small
 from cmerl.oracles.riccati import LinearQuadraticModel, solve_linear_quadratic
@@ -74,9 +74,7 @@ class LinearQuadratic(gymnasium.Env[Floats, Floats]):
     ) -> tuple[Floats, dict[str, Any]]:
         """Start an episode at ``start`` or in ``options["state"]``."""
         super().reset(seed=seed)
-        options = options or {}
-        if unknown := set(options) - {"state"}:
-            raise InputError(f'reset() knows only the option "state", but was given {sorted(unknown)}.')
+        options = check_options(options)
         given = options.get("state")
         self._state = self.start.copy() if given is None else _inside('options["state"]', given, self.bound)
         return self._state.copy(), {"state": self._state.copy()}

@@ -9,7 +9,7 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import ArrayLike, NDArray
 
-from cmerl.envs.checks import check_count
+from cmerl.envs.checks import check_count, check_options
 from cmerl.errors import InputError
 
 Floats = NDArray[np.float64]
@@ -77,9 +77,7 @@ class CartPoleSwingUp(gymnasium.Env[Floats, Any]):
     ) -> tuple[Floats, dict[str, Any]]:
         """Start with the pole down, nearly at rest, or in ``options["state"]``, (x, ẋ, θ, θ̇)."""
         super().reset(seed=seed)
-        options = options or {}
-        if unknown := set(options) - {"state"}:
-            raise InputError(f'reset() knows only the option "state", but was given {sorted(unknown)}.')
+        options = check_options(options)
         if "state" in options:
             self._state = _check_state(options["state"])
         else:

@@ -4,25 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, SupportsIndex
 
-import gymnasium
 import numpy as np
-from gymnasium import spaces
 from numpy.typing import ArrayLike, NDArray
 
-from cmerl.envs.checks import check_count, check_index, check_pair
-from cmerl.envs.pball import DIRECTIONS, START_NOISE
+from cmerl.envs.checks import check_pair
+from cmerl.envs.planar import DIRECTIONS, Floats, FourMoves, PlanarWorld, check_moves
 from cmerl.errors import InputError
-
-Floats = NDArray[np.float64]
 
 START = (-0.5, -0.5)
 GOAL = (0.6, 0.5)
 
 
 @dataclass(frozen=True)
-class RoomDynamics:
+class RoomDynamics(FourMoves):
     """The dynamics of :class:`TwoRooms` as pure functions; equal parameters make equal dynamics.
 
     Attributes:
@@ -46,30 +41,11 @@ class RoomDynamics:
     def __post_init__(self) -> None:
         if not -1 <= self.door[0] < self.door[1] <= 1:
             raise InputError(f"door must be two coordinates y in [−1, 1], the lower one first, but is {self.door!r}.")
-        for name, value in (("radius", self.radius), ("move", self.move)):
-            if not 0 < value < np.inf:
-                raise InputError(f"{name} must be positive and finite, but is {value!r}.")
-        if not 0 <= self.noise < np.inf:
-            raise InputError(f"noise must be a finite standard deviation from 0 on, but is {self.noise!r}.")
+        check_moves(radius=self.radius, move=self.move, noise=self.noise)
         if not max(self.move / 2, 4 * self.noise) <= self.wall < 0.5:
             raise InputError(
                 f"wall must be at least half a move and four times the noise, and below 0.5, but is {self.wall!r}."
             )
-
-    @property
-    def low(self) -> tuple[float, ...]:
-        """Smallest coordinates."""
-        return (-1.0, -1.0)
-
-    @property
-    def high(self) -> tuple[float, ...]:
-        """Largest coordinates."""
-        return (1.0, 1.0)
-
-    @property
-    def actions(self) -> int:
-        """Number of actions."""
-        return len(DIRECTIONS)
 
     def rewards(self, states: Floats) -> Floats:
         """Rewards (n,) of any action in states (n, 2): a cone over each of the two spots."""
@@ -104,7 +80,7 @@ class RoomDynamics:
         return found
 
 
-class TwoRooms(gymnasium.Env[Floats, Any]):
+class TwoRooms(PlanarWorld):
     """A square that a wall with a door divides: the first room pays a little, the second a lot.
 
     Actions 0 … 3 move by ``move`` along x+, x−, y+, y−; Gaussian noise is added to both coordinates, and walls stop
@@ -126,6 +102,8 @@ class TwoRooms(gymnasium.Env[Floats, Any]):
         horizon: As given.
     """
 
+    dynamics: RoomDynamics
+
     def __init__(
         self,
         door: Sequence[float] = (0.2, 0.6),
@@ -137,7 +115,7 @@ class TwoRooms(gymnasium.Env[Floats, Any]):
         noise: float = 0.02,
         horizon: int = 50,
     ) -> None:
-        self.dynamics = RoomDynamics(
+        dynamics = RoomDynamics(
             door=check_pair("door", door),
             wall=float(wall),
             distractor=check_pair("distractor", distractor),
@@ -146,37 +124,10 @@ class TwoRooms(gymnasium.Env[Floats, Any]):
             move=float(move),
             noise=float(noise),
         )
-        self.horizon = check_count("horizon", horizon)
-        self.action_space = spaces.Discrete(self.dynamics.actions)
-        self.observation_space = spaces.Box(-1.0, 1.0, shape=(2,), dtype=np.float64)
-        self._state: Floats | None = None
-
-    def reset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[Floats, dict[str, Any]]:
-        """Start an episode near (−0.5, −0.5), or in ``options["state"]``, a point (x, y) outside the wall."""
-        super().reset(seed=seed)
-        options = options or {}
-        if unknown := set(options) - {"state"}:
-            raise InputError(f'reset() knows only the option "state", but was given {sorted(unknown)}.')
-        if "state" in options:
-            self._state = self._check_state(options["state"])
-        else:
-            self._state = self.dynamics.project(START + START_NOISE * self.np_random.standard_normal(2))
-        return self._state.copy(), {"state": self._state.copy()}
+        super().__init__(dynamics, START, horizon)
 
     def _check_state(self, value: ArrayLike) -> Floats:
         point = np.array(check_pair('options["state"]', value))
         if not (self.dynamics.project(point) == point).all():
             raise InputError(f'options["state"] must lie in one of the rooms or the door, but is {value!r}.')
         return point
-
-    def step(self, action: SupportsIndex) -> tuple[Floats, float, bool, bool, dict[str, Any]]:
-        """Take one action; the reward is that of the state it leaves, and both ending flags are always False."""
-        a = check_index("the action", action, self.dynamics.actions)
-        if self._state is None:
-            raise InputError("call reset() before the first step().")
-        reward = float(self.dynamics.rewards(self._state[None])[0])
-        mean = self.dynamics.mean_next(self._state[None], a)[0]
-        self._state = self.dynamics.project(mean + self.dynamics.noise * self.np_random.standard_normal(2))
-        return self._state.copy(), reward, False, False, {"state": self._state.copy()}
