@@ -278,3 +278,20 @@ def test_global_generators_are_left_as_they_were():
 def test_what_is_no_environment_is_refused():
     with pytest.raises(InputError, match=r"gymnasium\.make"):
         check_env("CartPole-v1")
+
+
+@pytest.mark.parametrize(("option", "value"), [("horizon", 0), ("horizon", 2.5), ("seed", -1)])
+def test_a_callers_mistake_is_not_a_finding_about_the_environment(option, value):
+    with pytest.raises(InputError, match=f"{option} must be an integer"):
+        check_env(Sound(), **{option: value})
+
+
+def test_a_reset_that_fails_is_said_and_no_step_was_played():
+    class NoReset(Sound):
+        def reset(self, *, seed=None, options=None):
+            raise OSError("no such simulator")
+
+    report = check_env(NoReset())
+    assert report.names == ["exception"]
+    assert "reset of an episode raised OSError: no such simulator" in str(report)
+    assert report.steps == 0

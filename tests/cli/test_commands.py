@@ -93,6 +93,7 @@ def test_a_unit_that_fails_is_told_and_the_exit_code_is_1(tmp_path: Path, capsys
         (["run", "CartPole-v1", "--agent", "rnadom"], "cmerl: there is no agent 'rnadom': did you mean 'random'?"),
         (["resume", "nothing"], "cmerl: there is no directory 'nothing'"),
         (["resume", "."], "is not a run directory"),
+        (["check", "CartPole-v1", "--horizon", "0"], "cmerl: horizon must be an integer of at least 1"),
         (["envs", "zzzz"], "cmerl: no environment's id contains 'zzzz': cmerl envs lists all"),
         (["rnu"], "cmerl: No such command 'rnu'"),
     ],
@@ -112,6 +113,16 @@ def test_a_mistake_gives_one_sentence_and_exit_code_2(
     assert wanted in err
     assert err.count("\n") == 1
     assert list(tmp_path.iterdir()) == []  # nothing was begun
+
+
+@pytest.mark.parametrize("group", [[], ["theory"]])
+def test_without_a_command_the_help_is_shown_as_it_stands(
+    group: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    _, wanted, _ = call(capsys, *group, "--help")
+    code, _, shown = call(capsys, *group)
+    assert code == 2
+    assert shown.strip() == wanted.strip()
 
 
 def test_worlds_come_first_among_environments(capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
 import gymnasium
 import pytest
+from gymnasium.envs.registration import EnvSpec
 
 from cmerl.errors import InputError
 from cmerl.experiments.environments import make_environment
@@ -80,7 +82,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     (table(environments=["MountainCar"]), "no environment 'MountainCar': did you mean 'MountainCar-v0'?"),
     (
         table(environments=["Nonesuch-v7"]),
-        "there is no environment 'Nonesuch-v7': see cmerl envs; if another package",
+        "there is no environment 'Nonesuch-v7': see cmerl envs (if another package",
     ),
     (table(environments=["Foreign-v0"]), "comes from module 'foreign', which is neither Gymnasium's nor cmerl's: if"),
     (table(environments=["Scripted-v0"]), "is defined in the script that runs, where workers cannot find it: put it"),
@@ -118,6 +120,30 @@ def test_a_wrong_spec_gives_one_sentence(values: dict[str, Any], wanted: str) ->
     assert wanted in sentence
     assert "\n" not in sentence
     assert len(sentence) < 400
+
+
+@pytest.mark.parametrize(
+    ("broken", "wanted"),
+    [
+        ("worlds", "environment 'Fragile-v0' cannot be made: RuntimeError: the simulator is not installed"),
+        ("__init__", "module 'fragile', allowed with --allow-env-module, cannot be imported: RuntimeError: the simu"),
+    ],
+)
+def test_a_module_that_fails_when_it_is_imported_gives_one_sentence(
+    broken: str, wanted: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package = tmp_path / "fragile"
+    package.mkdir()
+    for name in ("__init__", "worlds"):
+        text = "raise RuntimeError('the simulator is not installed\\nhere')" if name == broken else ""
+        (package / f"{name}.py").write_text(text)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setitem(gymnasium.registry, "Fragile-v0", EnvSpec("Fragile-v0", "fragile.worlds:World"))
+    with pytest.raises(InputError) as caught:
+        check(parse(table(environments=["Fragile-v0"], allow_env_modules=["fragile"])))
+    sys.modules.pop("fragile", None)
+    assert wanted in str(caught.value)
+    assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize(

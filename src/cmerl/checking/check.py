@@ -17,6 +17,7 @@ from cmerl.agents.spaces import StateSpace
 from cmerl.agents.spaces.parts import is_text, take_apart
 from cmerl.checking.episodes import Env, Episode, global_seeds, play, random_actions
 from cmerl.checking.report import SEVERITIES, Finding, Report
+from cmerl.envs.checks import check_count
 from cmerl.errors import InputError
 
 LONGEST = 500  # steps of an episode that is played to look at it
@@ -36,6 +37,9 @@ def check_env(env: Env, *, horizon: int | None = None, seed: int = 0) -> Report:
     """
     if not isinstance(env, gymnasium.Env):
         raise InputError(f"env must be a Gymnasium environment, such as gymnasium.make({env!r}), not {env!r}")
+    check_count("seed", seed, least=0)
+    if horizon is not None:
+        check_count("horizon", horizon)
     findings, choices = _check_interface(env, horizon)
     try:
         limit = find_horizon(env, horizon)
@@ -49,7 +53,7 @@ def check_env(env: Env, *, horizon: int | None = None, seed: int = 0) -> Report:
             findings += _check_repeatable(env, episodes[0], seed)
     findings += _check_use(env, episodes)
     order = {severity: i for i, severity in enumerate(SEVERITIES)}
-    taken = sum(len(e.steps) - 1 for e in episodes)
+    taken = sum(len(e.steps[1:]) for e in episodes)  # a reset that failed left none
     return Report(
         tuple(sorted(findings, key=lambda f: order[f.severity])),
         choices,

@@ -89,6 +89,6 @@ def _help(command: Callable[..., Any]) -> str:
 
 
 def _complain(message: str, code: int) -> int:
-    text = " ".join(message.split())
-    typer.echo(f"cmerl: {text}", err=True)
+    no_command = message.startswith("Usage:")  # then it is the help, to be shown as it stands
+    typer.echo(message if no_command else f"cmerl: {' '.join(message.split())}", err=True)
     return code

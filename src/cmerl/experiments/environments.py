@@ -64,8 +64,7 @@ def make_environment(spec: EnvironmentSpec, allowed: Sequence[str] = ()) -> Envi
     except CmerlError as error:
         raise InputError(f"environment {spec.id!r}: {error}") from error
     except Exception as error:
-        reason = str(error).strip().split("\n")[0]
-        raise InputError(f"environment {spec.id!r} cannot be made: {type(error).__name__}: {reason}") from error
+        raise InputError(f"environment {spec.id!r} cannot be made: {_reason(error)}") from error
     for wrapper in spec.wrappers:
         env = _wrap(env, wrapper, spec.id)
     return env
@@ -102,8 +101,14 @@ def wrapper_names() -> list[str]:
 def _import_allowed(module: str) -> None:
     try:
         import_module(module)
-    except ImportError as error:
-        raise InputError(f"module {module!r}, allowed with --allow-env-module, cannot be imported: {error}") from None
+    except Exception as error:  # whatever a module does when it is imported
+        why = f"module {module!r}, allowed with --allow-env-module, cannot be imported: {_reason(error)}"
+        raise InputError(why) from error
+
+
+def _reason(error: Exception) -> str:
+    """The kind of an error and the first line of what it says."""
+    return f"{type(error).__name__}: {str(error).strip()}".splitlines()[0]
 
 
 def _registered(id: str, allowed: Sequence[str]) -> EnvSpec:
@@ -119,8 +124,8 @@ def _registered(id: str, allowed: Sequence[str]) -> EnvSpec:
         home = [known for known, entry in registry.items() if is_home(module_of(entry), allowed)]
         hint = nearest(name, home) if _close(name, home) else "see cmerl envs"
         raise InputError(
-            f"there is no environment {name!r}: {hint}; if another package registers it, name its module with "
-            "--allow-env-module"
+            f"there is no environment {name!r}: {hint} (if another package registers it, name its module with "
+            "--allow-env-module)"
         )
     found = registry[name]
     maker = module_of(found)
@@ -153,8 +158,8 @@ def _check_options(spec: EnvironmentSpec, registered: EnvSpec) -> None:
         module, _, attribute = entry.partition(":")
         try:
             entry = getattr(import_module(module), attribute)
-        except (ImportError, AttributeError):
-            return  # gymnasium.make says why
+        except Exception:
+            return  # gymnasium.make says why, such as a package that is missing
     _check_names(entry, spec.options, f"environment {spec.id!r}")
 
 
