@@ -58,8 +58,15 @@ def test_a_learner_that_claims_too_little_and_earns_too_little_is_dropped():
     # One that admits its losses stays, and so does one that may have been unlucky.
     assert rule(Learner("humble", 400, 400.0, 4000.0), honest).active() == [True, True]
     assert rule(Learner("unlucky", 4, 4.0, 0.0), honest).active() == [True, True]
+    # Nor does a few episodes' luck of another drop it.
+    assert rule(liar, Learner("lucky", 4, 4 * 8.0, 40.0)).active() == [True, True]
     # It is admitted again once others turn out no better.
     assert rule(liar, Learner("honest", 4000, 4000 * 1.2, 900.0)).active() == [True, True]
+
+
+def test_those_as_good_as_what_was_shown_are_active():
+    assert rule(Learner("a", 4, 8.0, 0.0), Learner("b", 2, 4.0, 0.0), width=0.0).active() == [True, True]
+    assert rule(Learner("a", 4, 8.0, 0.0), Learner("b", 2, 3.9, 0.0), width=0.0).active() == [True, False]
 
 
 def unproven(*learners):

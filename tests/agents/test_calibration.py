@@ -1,5 +1,7 @@
 """How well next states and values were predicted, compared with worlds whose noise is known."""
 
+from types import SimpleNamespace
+
 import gymnasium
 import numpy as np
 import pytest
@@ -60,12 +62,66 @@ def test_by_hand_for_a_coin():
     assert motion_error(learned(data, Delta(), lam=1e-9), data, CATEGORY) == pytest.approx(1.0, abs=1e-6)
 
 
+def told(support, W):
+    """An embedding that has been told its weights, and writes down what it is asked."""
+    asked = []
+    return SimpleNamespace(support=np.asarray(support), weights=lambda Z: asked.append(Z) or np.asarray(W)), asked
+
+
+def test_columns_of_numbers_count_alike_whatever_their_units():
+    before = np.zeros((4, 2))
+    after = np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 1000.0], [0.0, -1000.0]])
+    # The first column is foreseen, the second is expected to have its mean: half of what moves.
+    embedding, _ = told(after * [1.0, 0.0], np.eye(4))
+    data = Transitions.of(np.hstack([before, np.zeros((4, 1))]), after)
+    assert motion_error(embedding, data, np.array([False, False])) == pytest.approx(0.5)
+
+
+def test_by_hand_for_a_number_that_is_foreseen_beside_a_coin_that_is_not():
+    # The number's motion counts 1 and misses nothing, the coin's counts ½ (see above) and misses ½: ½ of 1½.
+    steps = np.array([3.0, -2.0, 5.0, 1.0])
+    after = np.column_stack([steps, [0.0, 1.0, 0.0, 1.0]])
+    support = np.column_stack([np.repeat(steps, 2), np.tile([0.0, 1.0], 4)])
+    embedding, _ = told(support, np.kron(np.eye(4), [0.5, 0.5]))
+    data = Transitions.of(np.zeros((4, 3)), after)
+    assert motion_error(embedding, data, np.array([False, True])) == pytest.approx(1 / 3)
+
+
+def test_categories_that_nothing_came_from_count_as_well():
+    sides = np.array([[1.0], [2.0], [1.0], [2.0]])
+    embedding, _ = told([[1.0], [2.0]], np.full((4, 2), 0.5))
+    assert motion_error(embedding, Transitions.of(np.zeros((4, 2)), sides), CATEGORY) == pytest.approx(1.0)
+
+
+def test_at_most_32_transitions_are_asked_for_from_the_first_to_the_last_and_no_ends():
+    data = walk(200, 0.05, 0)
+    ended = np.arange(200) % 3 == 1
+    data = Transitions.of(data.Z, data.next_states, terminated=ended)
+    embedding, asked = told(np.zeros((1, 1)), np.zeros((32, 1)))
+    assert motion_error(embedding, data, NUMBERS) is not None
+    (Z,) = asked
+    rows = [int(np.flatnonzero((np.asarray(data.Z) == z).all(axis=1))[0]) for z in Z]
+    assert len(set(rows)) == 32
+    assert (rows[0], rows[-1]) == (0, 198)  # row 199 is an end
+    assert not ended[rows].any()
+    assert max(np.diff(rows)) <= 9  # of 134 that went on, every fourth or fifth
+
+
 def test_nothing_is_said_where_nothing_moves_or_nothing_is_known():
     data = walk(10, 0.0, 0)
     still = Transitions.of(data.Z, np.asarray(data.Z)[:, :1])
     assert motion_error(learned(data, RBF(0.5)), still, NUMBERS) is None
     assert motion_error(learned(data, RBF(0.5)), data[:1], NUMBERS) is None
+    only_ends = Transitions.of(data.Z, data.next_states, terminated=np.ones(10, dtype=bool))
+    assert motion_error(learned(only_ends, RBF(0.5)), data, NUMBERS) is None
     assert about_next_states([]) == "not known yet"
+
+
+def test_errors_in_words():
+    assert about_next_states([0.9, *[0.1] * 8, 0.5, 0.3]).startswith(
+        "of the motion in the last 10 episodes 10.0% (med"
+    )
+    assert about_next_states([0.9, *[0.1] * 8, 0.5, 0.3]).endswith("at worst 50.0%")
 
 
 def test_values_in_words():
@@ -73,6 +129,8 @@ def test_values_in_words():
     assert about_values(9.0, 11.0, [8.0] * 3).endswith("the last 3 returned 8 ± 0, less than both")
     assert about_values(11.0, 9.0, [12.0]).endswith("more than both")
     assert about_values(9.0, 11.0, [0.0, 16.0]).endswith("which agrees")  # 8 ± 5.7
+    assert about_values(1.0, 2.0, [0.0, 8.0]).endswith("which agrees")  # 4 ± 2.8
+    assert about_values(11.0, 9.0, [10.0] * 3).endswith("which agrees")  # between the two
 
 
 def test_an_agent_says_how_well_it_predicts():

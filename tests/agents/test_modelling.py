@@ -120,6 +120,20 @@ def test_hope_is_for_an_end_after_a_wait() -> None:
     assert soon.hoped(0) == pytest.approx(rewards @ 0.9 ** np.arange(10) + 0.5)
 
 
+def test_no_hope_exceeds_the_range_of_rewards_and_what_is_only_hoped_for_is_not_discounted() -> None:
+    problem = Problem(10, 2.0, RBF(0.1), Matern(1.5, 0.1), None, FailureBudget(0.5, learned_reward=True))
+    task = Task(problem, Greedy(), -1.0, hope=Hope(5.0))
+    assert [task.cap(step) for step in (0, 7, 10)] == [20.0, 6.0, 0.0]
+    soon = Task(problem, Greedy(), -1.0, hope=Hope(0.0, 0.5, 0.25), discount=0.9)
+    assert soon.cap(0) == pytest.approx(sum(0.9**i for i in range(10)) + 10 * 0.5 + 0.25)  # shifted by 1 a step
+
+
+def test_a_maximal_return_that_cannot_be_leaves_nothing_rather_than_less() -> None:
+    problem = Problem(10, 2.0, RBF(0.1), Matern(1.5, 0.1), None, FailureBudget(0.5, learned_reward=True))
+    task = Task(problem, Greedy(), -1.0, max_return=-12.0)  # ten steps cost 10 at the most
+    assert [task.cap(step) for step in (0, 5, 10)] == [0.0, 0.0, 0.0]
+
+
 def test_hope_raises_what_is_expected_and_never_lowers_it() -> None:
     data = walk(0.0, n=600)
     embedding = learned(Transitions.of(data.Z, data.next_states, np.asarray(data.Z)[:, 0], data.terminated))
@@ -144,6 +158,11 @@ def test_hope_raises_what_is_expected_and_never_lowers_it() -> None:
         ([(-0.1, None), (0.0, None)], 2, Hope(0.0, 0.05)),
         ([(-0.1, None), (0.0, None), (100.0, 7)], 2, Hope(0.0, 0.05, 99.95, 3, 0.0)),  # a prize is won once
         ([(1.0, None), (1.0, 7)], 2, Hope(1.0, 0.0, 0.0, 3, 1.0)),
+        ([(-1.0, None), (-1.0, 5), (-1.0, 7)], 3, Hope(0.0, 0.0, 0.0, 3, -1.0)),  # the soonest end, not the last
+        ([(-1.0, None), (-1.0, 6)], 1, Hope(0.0, 0.0, 0.0, 0, -1.0)),  # after one episode it may be at once
+        ([(-1.0, None), (-0.5, None), (-1.0, 4)], 2, Hope(0.0, 0.0, 0.0, 2, -0.5)),  # −½ + ¼ is no better than 0
+        ([(-1.0, None), (-0.1, None), (-1.0, 4)], 2, Hope(0.0, 0.35, 0.0, 2, -0.1)),
+        ([(0.0, None), (0.0, None), (5.0, 4), (3.0, 4)], 2, Hope(0.0, 0.0, 5.0, 2, 0.0)),  # the best end
     ],
 )
 def test_what_is_worth_hoping_for(seen: list, episodes: int, expected: tuple[float, float, float]) -> None:
@@ -154,6 +173,13 @@ def test_what_is_worth_hoping_for(seen: list, episodes: int, expected: tuple[flo
     again = RewardRange.from_spec(rewards.spec())
     assert again.hope(episodes, 20) == pytest.approx(expected)
     assert RewardRange((-1.0, 1.0), may_end=False).hope(episodes, 20) is None
+
+
+def test_before_any_step_has_gone_on_nothing_in_particular_is_hoped_for() -> None:
+    rewards = RewardRange("auto", may_end=False)
+    assert rewards.hope(0, 20) is None
+    rewards.see(1.0, 1)
+    assert rewards.hope(1, 20) is None
 
 
 def test_cart_pole_is_modelled_by_displacements_and_goes_on_bit_for_bit_after_loading(tmp_path) -> None:

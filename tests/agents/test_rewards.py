@@ -56,12 +56,34 @@ def test_what_ends_an_episode_is_believed_at_once():
     assert counted(found, 100.0) == [1.0]  # but not where no episode ended
 
 
+def test_a_penalty_that_ends_an_episode_widens_the_range_downwards():
+    assert seen(-0.1, 0.0, -100.0, done=(-100.0,)).bounds == (-100.0, 1.0)
+
+
+@pytest.mark.parametrize(("declared", "bounds"), [((1.0, 3.0), (0.0, 3.0)), ((-3.0, -1.0), (-3.0, 0.0))])
+def test_a_declared_range_includes_the_0_of_steps_after_an_end_once_there_was_one(declared, bounds):
+    assert RewardRange(declared, may_end=True).bounds == bounds
+    found = RewardRange(declared, may_end=False)
+    found.see(declared[0])
+    assert found.bounds == declared
+    found.see(declared[0], 3)
+    assert found.bounds == bounds
+
+
+@pytest.mark.parametrize(("near", "far"), [(1.99, 2.01), (-0.99, -1.01)])
+def test_an_outlier_is_further_outside_of_the_others_range_than_that_is_wide(near, far):
+    assert counted(seen(0.0, 1.0, near), near) == [near]
+    assert counted(seen(0.0, 1.0, far), far) == [1.0 if far > 0 else 0.0]
+
+
 def test_where_only_an_end_pays_it_is_the_prize_that_is_hoped_for():
     assert seen(0.0, 0.0, 2.0, done=(2.0,)).prize() == Hope(0.0, once=PRIZES * 2.0)
     assert seen(-1.0, -1.0, 2.0, done=(2.0,)).prize() == Hope(0.0, once=PRIZES * 2.0)  # 0 a step after an end
     assert seen(0.0, 0.5, 2.0, done=(2.0,)).prize() is None  # other rewards may be better still
     assert seen(-1.0, -1.0, 0.0, done=(0.0,)).prize() is None
     assert seen(0.0, 0.0).prize() is None
+    assert seen(0.0, 0.0, 2.0, 1.0, done=(1.0, 2.0)).prize() == Hope(0.0, once=PRIZES * 2.0)  # the best of them
+    assert seen(0.5, 0.5, 2.0, done=(2.0,)).prize() == Hope(0.5, once=PRIZES * 1.5)  # instead of a step's reward
     declared = RewardRange((0.0, 2.0), may_end=False)
     declared.see(0.0)
     declared.see(2.0, 3)

@@ -75,6 +75,37 @@ def test_rewards_by_hand():
     assert env.step(2)[1] == pytest.approx(3.75)  # of the state that it leaves
 
 
+def test_every_option_has_its_effect():
+    env = TwoRooms(door=(-0.4, -0.2), distractor=(-0.2, -0.8), radius=0.2, move=0.05, noise=0.0)
+    env.reset(seed=0, options={"state": (-0.3, -0.8)})
+    obs, reward, *_, info = env.step(1)
+    assert reward == pytest.approx(0.5)  # half a radius from the distractor
+    np.testing.assert_allclose(obs, (-0.35, -0.8))
+    np.testing.assert_array_equal(info["state"], obs)
+    env.reset(options={"state": (0.0, -0.3)})  # in the door
+
+
+def test_starts_are_spread_by_a_thousandth():
+    env = TwoRooms()
+    starts = np.array([env.reset(seed=seed)[0] for seed in range(400)])
+    np.testing.assert_allclose(starts.mean(axis=0), (-0.5, -0.5), atol=2e-4)
+    np.testing.assert_allclose(starts.std(axis=0), 0.001, rtol=0.15)
+
+
+def test_what_is_returned_may_be_changed_without_moving_the_point():
+    def play(spoil):
+        env, seen = TwoRooms(), []
+        obs, info = env.reset(seed=0)
+        for _ in range(3):
+            if spoil:
+                obs[:] = info["state"][:] = 0.9
+            obs, _, _, _, info = env.step(0)
+            seen.append(obs.copy())
+        return seen
+
+    np.testing.assert_array_equal(play(True), play(False))
+
+
 def test_its_values_are_those_of_simulation():
     env, start = TwoRooms(), (-0.5, -0.5)
     solution = oracles.solve(env, 50)
@@ -97,6 +128,11 @@ def test_its_values_are_those_of_simulation():
     [
         ({"door": (0.6, 0.2)}, "door must be"),
         ({"door": 0.5}, "door must be"),
+        ({"door": (-1.5, 0.2)}, "door must be"),
+        ({"door": (0.2, 1.5)}, "door must be"),
+        ({"wall": 0.5}, "below 0.5"),
+        ({"move": 0.0}, "move must be"),
+        ({"radius": float("inf")}, "radius must be"),
         ({"prizes": (1.0, float("inf"))}, "prizes must be"),
         ({"wall": 0.04}, "wall must be at least half a move"),
         ({"noise": 0.05}, "wall must be at least"),
