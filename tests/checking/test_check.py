@@ -11,6 +11,7 @@ from gymnasium import spaces
 
 import cmerl
 from cmerl.checking import check_env
+from cmerl.checking.episodes import Episode, Step, same
 from cmerl.errors import InputError
 
 
@@ -295,3 +296,213 @@ def test_a_reset_that_fails_is_said_and_no_step_was_played():
     assert report.names == ["exception"]
     assert "reset of an episode raised OSError: no such simulator" in str(report)
     assert report.steps == 0
+
+
+# --- what is played, and what is no fault --------------------------------------------------------------------
+
+
+class Recorded(Sound):
+    """Writes down the actions of every episode."""
+
+    def __init__(self):
+        self.actions = []
+
+    def reset(self, *, seed=None, options=None):
+        self.actions.append([])
+        return super().reset(seed=seed)
+
+    def step(self, action):
+        self.actions[-1].append(int(action))
+        return super().step(action)
+
+
+def test_random_actions_are_played_twice_then_each_extreme_and_then_the_first_again():
+    env = Recorded()
+    check_env(env)
+    first, second, low, high, *again = env.actions
+    assert first != second
+    assert set(first) == set(second) == {0, 1}
+    assert (low, high) == ([0] * 30, [1] * 30)
+    assert again == [first] * 3
+
+
+def test_an_exception_ends_the_check():
+    class CrashesOnce(Recorded):
+        def step(self, action):
+            obs, *rest = super().step(action)
+            if len(self.actions) == 1 and self.count == 9:
+                raise ZeroDivisionError("by zero")
+            return obs, *rest
+
+    env = CrashesOnce()
+    assert check_env(env).names == ["exception"]
+    assert len(env.actions) == 1
+
+
+@pytest.mark.parametrize("flag", ["terminated", "truncated"])
+def test_an_episode_is_not_played_on_after_its_end(flag):
+    class Ends(Sound):
+        horizon = 10
+
+        def step(self, action):
+            assert self.count < 10
+            obs, reward, *_ = super().step(action)
+            over = np.bool_(self.count == 10)  # NumPy's flags are as good as Python's
+            return obs, reward, over and flag == "terminated", over and flag == "truncated", {}
+
+    report = check_env(Ends(), horizon=10 if flag == "truncated" else 30)
+    assert report.names == []
+    assert report.steps == 40
+
+
+def test_how_early_an_episode_was_cut_is_said_and_an_end_at_that_step_is_none():
+    class Cut(Sound):
+        ended = False
+
+        def step(self, action):
+            obs, reward, *_, info = super().step(action)
+            return obs, reward, self.ended and self.count == 29, self.count == 29, info
+
+    assert "after 29 of 30 steps" in str(check_env(Cut()))
+    Cut.ended = True
+    assert check_env(Cut()).names == []
+
+
+def test_an_episode_that_takes_too_long_is_left(monkeypatch):
+    monkeypatch.setattr("cmerl.checking.check.PATIENCE", -1.0)
+    assert check_env(Sound()).steps == 4  # a step of each
+
+
+def test_durations_are_measured_and_slow_steps_said(monkeypatch):
+    monkeypatch.setattr("cmerl.checking.check.SLOW_STEP", 0.0)
+    report = check_env(Sound())
+    assert report.names == ["slow steps"]
+    assert report.as_dict()["seconds_per_step"] > 0.0
+    assert report.as_dict()["seconds_per_reset"] > 0.0
+
+
+class Wide(Sound):
+    observation_space = spaces.Box(0.0, 1.0, (31,), np.float64)
+
+    def observe(self):
+        return np.resize(self.x, 31)
+
+
+def test_text_is_named_by_its_path_and_many_columns_are_noted():
+    class Wordy(Sound):
+        observation_space = spaces.Dict(
+            {"at": spaces.Box(0.0, 1.0, (2,), np.float64), "said": spaces.Tuple([spaces.Text(9), spaces.Discrete(2)])}
+        )
+
+        def observe(self):
+            return {"at": self.x.copy(), "said": ("hello", 1)}
+
+    report = check_env(Wordy())
+    assert report.names == ["text"]
+    assert "(said.0)" in str(report)
+    assert check_env(Wide()).names == ["many columns"]
+
+
+def test_the_gravest_comes_first():
+    class NeverPaysAndBreaks(NeverPays, NanLater):
+        pass
+
+    class Many(Wide):
+        def observe(self):
+            return super().observe() * (np.nan if self.count > 11 else 1.0)
+
+    assert check_env(NeverPaysAndBreaks()).names == ["nan observation", "constant reward"]
+    assert check_env(Many()).names == ["nan observation", "many columns"]
+
+
+@pytest.mark.parametrize("shift", [3.0, -3.0])
+def test_the_number_that_is_furthest_outside_is_said(shift):
+    class Leaves(Sound):
+        def observe(self):
+            return self.x + np.array([0.0, shift])
+
+    report = check_env(Leaves())
+    assert report.names == ["outside the space"]
+    assert f"at the reset of episode 0: {0.5 + shift:g} is outside of [0, 1]" in str(report)
+
+
+def test_rounding_is_not_outside_the_space():
+    class Rounds(Sound):
+        def observe(self):
+            return self.x + np.array([5e-6, -5e-6]) * np.sign(self.x - 0.5)
+
+    assert check_env(Rounds()).names == []
+
+
+def test_a_reward_that_is_an_array_of_one_number_is_noted():
+    class ArrayReward(Sound):
+        def reward(self):
+            return np.array(self.x[0])
+
+    assert check_env(ArrayReward()).names == ["reward array"]
+
+
+@pytest.mark.parametrize(("flags", "wrong"), [((0, False), "terminated"), ((False, None), "truncated")])
+def test_either_flag_must_be_a_bool(flags, wrong):
+    class Flags(Sound):
+        def step(self, action):
+            obs, reward, *_, info = super().step(action)
+            return obs, reward, *flags, info
+
+    report = check_env(Flags())
+    assert report.names == ["flag type"]
+    assert f"{wrong} at step 1 of episode 0" in str(report)
+
+
+def test_few_steps_say_nothing_about_constants():
+    class Short(NeverPays):
+        horizon = 4
+
+        def observe(self):
+            return np.array([0.5, 0.5])
+
+    assert check_env(Short()).names == []
+
+
+def test_where_an_array_was_changed_is_said():
+    assert "the observation of step 0 was changed" in str(check_env(Aliased()))
+    assert "step 1 changed the action" in str(check_env(ChangesActions()))
+
+
+def test_the_action_space_draws_afterwards_as_it_would_have():
+    env = Sound()
+    env.action_space = spaces.Discrete(10**6)
+    env.action_space.seed(3)
+    expected = [env.action_space.sample() for _ in range(3)]
+    env.action_space.seed(3)
+    check_env(env)
+    assert [env.action_space.sample() for _ in range(3)] == expected
+
+
+def episode(*steps):
+    return Episode([Step(None, *step) for step in steps])
+
+
+def test_the_first_difference_is_that_of_anything_returned_or_of_length():
+    one = episode((0.0,), (1.0, 0.5), (2.0, 0.5))
+    assert one.first_difference(episode((0.0,), (1.0, 0.5), (2.0, 0.5))) is None
+    assert one.first_difference(episode((0.0,), (1.5, 0.5), (2.0, 0.5))) == 1
+    assert one.first_difference(episode((0.0,), (1.0, 0.5), (2.0, 0.6))) == 2
+    assert one.first_difference(episode((0.0,), (1.0, 0.5), (2.0, 0.5, True))) == 2
+    assert one.first_difference(episode((0.0,), (1.0, 0.5), (2.0, 0.5, False, True))) == 2
+    assert one.first_difference(episode((0.0,), (1.0, 0.5))) == 2
+
+
+def test_nested_values_are_the_same_if_all_their_parts_are():
+    nan = float("nan")
+    assert same({"a": (1, [np.array([nan, 1.0])])}, {"a": (1, [np.array([nan, 1.0])])})
+    assert same(nan, nan)
+    for a, b in [
+        ({"a": 1}, {"a": 1, "b": 2}),
+        ((1,), (1, 2)),
+        (np.zeros(2), np.zeros(3)),
+        (np.zeros(2), 0.0),
+        ({}, 1),
+    ]:
+        assert not same(a, b)
+        assert not same(b, a)

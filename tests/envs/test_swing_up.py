@@ -70,6 +70,31 @@ def test_an_episode_starts_hanging_and_ends_off_the_track():
     assert not truncated
 
 
+def test_the_push_is_a_share_of_the_force():
+    def speed(force, share):
+        env = CartPoleSwingUp(force=force)
+        env.reset(seed=0, options={"state": (0.0, 0.0, np.pi, 0.0)})
+        return env.step([share])[0][1]
+
+    assert speed(4.0, 1.0) == pytest.approx(speed(10.0, 0.4))
+    assert speed(4.0, 0.5) == pytest.approx(2.0 * 0.04 / 1.1, rel=0.1)  # F·t over both masses, the pole still hanging
+
+
+def test_what_is_returned_may_be_changed_without_moving_the_cart():
+    def play(spoil):
+        env, seen = CartPoleSwingUp(), []
+        obs, info = env.reset(seed=0)
+        for _ in range(3):
+            if spoil:
+                obs[:] = 0.9
+                info["state"][:] = 0.9
+            obs, _, _, _, info = env.step([0.3])
+            seen.append(obs.copy())
+        return seen
+
+    np.testing.assert_array_equal(play(True), play(False))
+
+
 def test_pumping_energy_and_then_balancing_solves_it():
     env = CartPoleSwingUp()
     _, info = env.reset(seed=0)
