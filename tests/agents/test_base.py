@@ -369,6 +369,20 @@ def test_a_wrong_seed_is_refused(seed):
         CMERL(river(), seed=seed)
 
 
+def test_saving_into_a_directory_that_is_not_there_is_refused_and_nothing_is_lost(tmp_path):
+    agent = CMERL(RiverSwim(), seed=0).learn(1)
+    with pytest.raises(InputError, match=r"there is no directory .*nowhere' to save to"):
+        agent.save(tmp_path / "nowhere" / "agent")
+    agent.save(tmp_path / "agent")
+    assert len(CMERL.load(tmp_path / "agent", env=RiverSwim()).history) == 1
+
+
+@pytest.mark.parametrize("value", ["much", float("inf"), [1.0]])
+def test_a_maximal_return_that_is_no_number_is_refused_by_its_name(value):
+    with pytest.raises(InputError, match="max_return must be a finite number"):
+        CMERL(RiverSwim(), max_return=value)
+
+
 @pytest.mark.parametrize("step", [-1, 8, 100])
 def test_a_step_outside_the_episode_is_refused(step):
     agent = CMERL(river())

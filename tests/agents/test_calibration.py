@@ -128,7 +128,7 @@ def test_values_in_words():
     assert about_values(9.0, 11.0, [0.0] * 5 + [10.0] * 10).endswith("the last 10 returned 10 ± 0, which agrees")
     assert about_values(9.0, 11.0, [8.0] * 3).endswith("the last 3 returned 8 ± 0, less than both")
     assert about_values(11.0, 9.0, [12.0]).endswith("more than both")
-    assert about_values(9.0, 11.0, [0.0, 16.0]).endswith("which agrees")  # 8 ± 5.7
+    assert about_values(9.0, 11.0, [0.0, 16.0]).endswith("the last 2 returned 8 ± 5.7, which agrees")
     assert about_values(1.0, 2.0, [0.0, 8.0]).endswith("which agrees")  # 4 ± 2.8
     assert about_values(11.0, 9.0, [10.0] * 3).endswith("which agrees")  # between the two
 

@@ -403,6 +403,16 @@ def test_text_is_named_by_its_path_and_many_columns_are_noted():
     assert check_env(Wide()).names == ["many columns"]
 
 
+def test_a_picture_of_codes_has_no_columns_to_leave_out():
+    class Codes(Sound):
+        observation_space = spaces.Box(0, 255, (6, 6), np.uint8)
+
+        def observe(self):
+            return np.full((6, 6), round(100 * self.x[0]), dtype=np.uint8)
+
+    assert check_env(Codes()).names == []
+
+
 def test_the_gravest_comes_first():
     class NeverPaysAndBreaks(NeverPays, NanLater):
         pass

@@ -126,5 +126,8 @@ def test_a_policy_that_is_not_linear_has_no_known_value():
 def test_an_action_out_of_range_is_refused():
     env = LinearQuadratic()
     env.reset(seed=0)
-    with pytest.raises(InputError, match="the action must have shape"):
-        env.step([1.5])
+    for action in ([1.5], "left", None):
+        with pytest.raises(InputError, match="the action must have shape"):
+            env.step(action)
+    with pytest.raises(InputError, match="state"):
+        env.reset(options={"state": "full"})

@@ -7,8 +7,10 @@ import gymnasium
 import pytest
 from gymnasium.wrappers import TimeLimit
 
+from cmerl import envs
 from cmerl.envs import register
 from cmerl.envs.registration import WORLDS
+from cmerl.errors import InputError
 
 HORIZONS = {"RiverSwim": 20, "Chain": 20, "GridWorld": 20, "DeepSea": 10, "RandomMDP": 10, "Inventory": 20}
 CONTINUOUS = ["PBall2D", "TwoRooms", "CartPoleSwingUp", "LinearQuadratic"]
@@ -50,3 +52,21 @@ def test_make_passes_options_on():
 def test_ids_resolve_in_a_fresh_interpreter():
     code = "import gymnasium, cmerl.envs as e; e.register(); gymnasium.make('cmerl/Chain-v0').reset(seed=0)"
     subprocess.run([sys.executable, "-W", "error", "-c", code], check=True)
+
+
+@pytest.mark.parametrize(
+    ("world", "option"),
+    [
+        ("PBall2D", "radius"),
+        ("TwoRooms", "noise"),
+        ("TwoRooms", "wall"),
+        ("CartPoleSwingUp", "force"),
+        ("LinearQuadratic", "max_action"),
+        ("GridWorld", "slip"),
+        ("Chain", "slip"),
+    ],
+)
+@pytest.mark.parametrize("value", ["wide", None])
+def test_what_is_no_number_is_refused_by_its_name(world, option, value):
+    with pytest.raises(InputError, match=f"{option} must be a number, but is {value!r}"):
+        getattr(envs, world)(**{option: value})

@@ -125,7 +125,11 @@ def test_the_same_seed_gives_the_same_episode_from_any_state():
 
 
 def test_misuse_is_refused():
-    for options, message in (({"force": 0}, "force must be"), ({"horizon": 0}, "horizon must be")):
+    for options, message in (
+        ({"force": 0}, "force must be"),
+        ({"force": np.inf}, "force must be"),
+        ({"horizon": 0}, "horizon must be"),
+    ):
         with pytest.raises(InputError, match=message):
             CartPoleSwingUp(**options)
     env = CartPoleSwingUp()

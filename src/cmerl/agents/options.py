@@ -11,7 +11,6 @@ import numpy as np
 
 from cmerl.agents.actions import ActionSet
 from cmerl.agents.automatic import automatic_kernel, automatic_value_kernel
-from cmerl.agents.base import check_reward
 from cmerl.agents.memory import BACKENDS, MODELS, Recipe
 from cmerl.agents.spaces import StateSpace
 from cmerl.confidence import Auto as AutoMode
@@ -93,7 +92,7 @@ class Options:
             backend=backend,
             model=model,
             delta=FailureBudget(check_constant("delta", delta), learned_reward=reward == "learned").delta,
-            max_return=None if max_return is None else check_reward(max_return),
+            max_return=None if max_return is None else check_finite("max_return", max_return),
             constants={
                 name: None if value == "auto" else check_constant(name, value) for name, value in constants.items()
             },
@@ -192,12 +191,25 @@ def choose_value_kernel(
     return automatic_value_kernel(states, np.ones(states.dims)) if provable else None
 
 
+def check_finite(name: str, value: Any) -> float:
+    """A user's number as a finite float."""
+    number = _as_float(value)
+    if not math.isfinite(number):
+        raise InputError(f"{name} must be a finite number, not {value!r}")
+    return number
+
+
 def check_constant(name: str, value: Any) -> float:
     """A user's constant as a positive float."""
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        number = math.nan
+    number = _as_float(value)
     if not (np.isfinite(number) and number > 0):
         raise InputError(f"{name} must be a positive number or 'auto', not {value!r}")
     return number
+
+
+def _as_float(value: Any) -> float:
+    """A float, or NaN for what is none."""
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        return math.nan

@@ -25,6 +25,8 @@ def write(path: str | os.PathLike[str], tensors: Tensors, meta: dict[str, Any]) 
     arrays = {name: np.ascontiguousarray(a) for name, a in tensors.items()}
     content = save(arrays, metadata={"cmerl": header, "sha256": _checksum(arrays, header)})
     target = Path(path)
+    if not target.parent.is_dir():
+        raise InputError(f"there is no directory {str(target.parent)!r} to save to")
     partial = target.with_name(target.name + ".partial")
     with open(partial, "wb") as file:
         file.write(content)

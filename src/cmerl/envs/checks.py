@@ -45,11 +45,20 @@ def check_pair(name: str, value: ArrayLike) -> tuple[float, float]:
     return pair
 
 
-def check_probability(name: str, value: float) -> float:
+def check_number(name: str, value: Any) -> float:
+    """Return ``value`` as a float, of any size."""
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise InputError(f"{name} must be a number, but is {value!r}.") from None
+
+
+def check_probability(name: str, value: Any) -> float:
     """Return ``value`` as a float in [0, 1]."""
-    if not 0.0 <= value <= 1.0:
+    probability = check_number(name, value)
+    if not 0.0 <= probability <= 1.0:
         raise InputError(f"{name} must be a probability between 0 and 1, but is {value!r}.")
-    return float(value)
+    return probability
 
 
 def check_options(options: dict[str, Any] | None) -> dict[str, Any]:

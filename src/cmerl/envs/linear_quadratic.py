@@ -9,7 +9,7 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import ArrayLike, NDArray
 
-from cmerl.envs.checks import check_count, check_options
+from cmerl.envs.checks import check_count, check_number, check_options
 from cmerl.errors import InputError
 from cmerl.linalg import solve_small
 from cmerl.oracles.riccati import LinearQuadraticModel, solve_linear_quadratic
@@ -50,11 +50,12 @@ class LinearQuadratic(gymnasium.Env[Floats, Floats]):
         horizon: int = 20,
     ) -> None:
         self.horizon = check_count("horizon", horizon)
+        noise, max_action = check_number("noise", noise), check_number("max_action", max_action)
         if not 0 <= noise < np.inf or not 0 < max_action < np.inf:
             raise InputError(f"noise and max_action must be finite and at least 0, but are {noise} and {max_action}.")
         A, B, Q, R = _process(A, B, Q, R)
         d, m = B.shape
-        self.noise, self.max_action = float(noise), float(max_action)
+        self.noise, self.max_action = noise, max_action
         # the variance of a uniform law on [−noise, noise]
         self.dynamics = LinearQuadraticModel(A, B, Q, R, noise**2 / 3 * np.eye(d))
         self.bound = _reachable(A, B, self.noise, self.max_action)
@@ -116,7 +117,10 @@ def _reachable(A: Floats, B: Floats, noise: float, max_action: float) -> Floats:
 
 def _inside(name: str, value: ArrayLike, bound: Floats) -> Floats:
     """A vector within ±bound, as a new array."""
-    x = np.array(value, dtype=np.float64)
+    try:
+        x = np.array(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        x = np.full_like(bound, np.nan)
     if x.shape != bound.shape or not (np.abs(x) <= bound * (1 + 1e-9)).all():  # NaN is refused as well
         raise InputError(f"{name} must have shape {bound.shape} and lie within ±{bound.round(4)}, but is {value!r}.")
     return np.clip(x, -bound, bound)

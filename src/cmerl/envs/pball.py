@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from cmerl.envs.checks import check_pair
+from cmerl.envs.checks import check_number, check_pair
 from cmerl.envs.planar import DIRECTIONS, Floats, FourMoves, PlanarWorld, check_moves
 from cmerl.errors import InputError
 
@@ -84,7 +84,12 @@ class PBall2D(PlanarWorld):
         horizon: int = 30,
     ) -> None:
         # A tuple of floats, as the dynamics must be hashable, and configuration files have lists.
-        dynamics = BallDynamics(check_pair("centre", centre), float(radius), float(move), float(noise))
+        dynamics = BallDynamics(
+            centre=check_pair("centre", centre),
+            radius=check_number("radius", radius),
+            move=check_number("move", move),
+            noise=check_number("noise", noise),
+        )
         super().__init__(dynamics, START, horizon)
 
     @property

@@ -9,7 +9,7 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import ArrayLike, NDArray
 
-from cmerl.envs.checks import check_count, check_options
+from cmerl.envs.checks import check_count, check_number, check_options
 from cmerl.errors import InputError
 
 Floats = NDArray[np.float64]
@@ -64,9 +64,9 @@ class CartPoleSwingUp(gymnasium.Env[Floats, Any]):
     """
 
     def __init__(self, force: float = 10.0, horizon: int = 150) -> None:
-        if not 0 < force < np.inf:
+        self.force, self.horizon = check_number("force", force), check_count("horizon", horizon)
+        if not 0 < self.force < np.inf:
             raise InputError(f"force must be positive and finite, but is {force!r}.")
-        self.force, self.horizon = float(force), check_count("horizon", horizon)
         self.action_space = spaces.Box(-1.0, 1.0, (1,), np.float64)
         high = np.array([np.inf, np.inf, 1.0, 1.0, np.inf])
         self.observation_space = spaces.Box(-high, high, dtype=np.float64)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from cmerl.envs.checks import check_pair
+from cmerl.envs.checks import check_number, check_pair
 from cmerl.envs.planar import DIRECTIONS, Floats, FourMoves, PlanarWorld, check_moves
 from cmerl.errors import InputError
 
@@ -117,12 +117,12 @@ class TwoRooms(PlanarWorld):
     ) -> None:
         dynamics = RoomDynamics(
             door=check_pair("door", door),
-            wall=float(wall),
+            wall=check_number("wall", wall),
             distractor=check_pair("distractor", distractor),
             prizes=check_pair("prizes", prizes),
-            radius=float(radius),
-            move=float(move),
-            noise=float(noise),
+            radius=check_number("radius", radius),
+            move=check_number("move", move),
+            noise=check_number("noise", noise),
         )
         super().__init__(dynamics, START, horizon)
 
