@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 from cmerl import CMERL
+from cmerl.agents import modelling
+from cmerl.agents.cme_rl import REPLAN_SHARE, REPLAN_SURPRISE
 from cmerl.agents.modelling import (
     choose_repeat,
     direct_loss,
@@ -89,6 +91,21 @@ def test_simulating_plans_together_gives_what_each_gives_alone() -> None:
 
 def test_where_nothing_differs_actions_are_held_longest() -> None:
     assert choose_repeat(learned(walk(0.0)), 10, np.full((1, 2), 0.5), Matern(1.5, 0.1)) == 5
+
+
+def test_repeats_are_compared_with_nothing_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = {}
+
+    def simulated(embedding, plans, starts, horizon):
+        asked.update({0: embedding.model, **{k: plan.views[0] for k, plan in plans.items()}})
+        return np.zeros((len(plans), len(starts)))
+
+    monkeypatch.setattr(modelling, "simulate", simulated)
+    embedding = learned(walk(0.0))
+    choose_repeat(embedding, 10, np.full((1, 2), 0.5), Matern(1.5, 0.1))
+    assert all(view.sure for view in asked.values())
+    assert [view.repeat for k, view in asked.items() if k] == [k for k in asked if k] == list(modelling.REPEATS)
+    assert not embedding.model.sure
 
 
 @pytest.mark.parametrize("repeat", [1, 2, 3])
@@ -204,6 +221,34 @@ def test_mountain_car_is_solved_in_a_few_episodes() -> None:
 def test_where_waiting_costs_nothing_the_goal_is_not_put_off_until_it_is_missed() -> None:
     agent = CMERL(gymnasium.make("MountainCarContinuous-v0", max_episode_steps=200), seed=100).learn(4)
     assert min(r.ret for r in agent.history[1:]) > 90
+
+
+class Watched(CMERL):
+    """Takes down what was new whenever it is asked whether to plan anew."""
+
+    def _after_step(self, step, obs, action, reward, next_obs, done) -> None:
+        before = self._surprise
+        super()._after_step(step, obs, action, reward, next_obs, done)
+        z = np.hstack([self.states.encode(obs), self.actions.encode(action)])
+        sigma = float(self._memory.embeddings[0].std(z)[0])
+        assert self._surprise - before == pytest.approx(0.5 * np.log1p(sigma**2 / self.lam))
+
+    def _replanned(self, step):
+        surprise, gain = self._surprise, self._memory.embeddings[0].information_gain
+        found = super()._replanned(step)
+        self.asked = [*getattr(self, "asked", []), (len(self.history), surprise, gain, found is not None)]
+        assert self._surprise == (0.0 if found else surprise)
+        return found
+
+
+def test_with_a_displacement_plans_are_made_anew_once_enough_of_all_that_is_known_was_new() -> None:
+    agent = Watched(gymnasium.make("MountainCar-v0"), seed=0, model="displacement").learn(3)
+    asked = [rest for episode, *rest in agent.asked if episode > 0]
+    assert len(asked) == sum(r.length - 1 for r in agent.history[1:])
+    for surprise, gain, replanned in asked:
+        assert replanned == (surprise > max(REPLAN_SURPRISE, REPLAN_SHARE * gain))
+    assert any(replanned for *_, replanned in asked)
+    assert any(surprise > REPLAN_SURPRISE and not replanned for surprise, _, replanned in asked)
 
 
 def test_provable_modes_refuse_displacements() -> None:

@@ -88,28 +88,81 @@ def test_it_knows_nothing_before_data() -> None:
 
 def test_a_place_is_as_new_in_one_step_as_in_many(embedding: DisplacementEmbedding) -> None:
     dynamics = embedding.model.dynamics
-    x, far = np.full((1, 2), -4.0), np.array([[-4.0, -5.0]])
-    a, going = embedding.model.actions[:1], np.zeros(1, dtype=bool)
-    whole = dynamics.unknown(x, a, far, going)
-    assert whole == pytest.approx(1.0, abs=1e-3)
-    np.testing.assert_allclose(dynamics.unknown(x, a, x + 0.2 * (far - x), going), 0.2 * whole, rtol=1e-2)
-    assert dynamics.unknown(x, a, x, going) == 0.0
+    x, far = np.full((1, 2), -4.0), np.tile([-4.0, -5.0], (2, 1, 1))  # one place for each action
+    going = np.zeros((2, 1), dtype=bool)
+    whole = dynamics.unknown(x, far, going)
+    np.testing.assert_allclose(whole, 1.0, atol=1e-3)
+    np.testing.assert_allclose(dynamics.unknown(x, x + 0.2 * (far - x), going), 0.2 * whole, rtol=1e-2)
+    assert not dynamics.unknown(x, x + np.zeros((2, 1, 2)), going).any()
+    assert not dynamics.unknown(x, far, ~going).any()  # an end is no news
 
 
 def test_held_actions_stop_where_the_episode_ends(embedding: DisplacementEmbedding) -> None:
-    dynamics = embedding.model.dynamics
-    x, a = embedding.model.landmarks[:30], np.repeat(embedding.model.actions[:1], 30, axis=0)
+    dynamics, actions = embedding.model.dynamics, embedding.model.actions
+    x = embedding.model.landmarks[:30]
     steps = np.arange(30) % 4 + 1
-    y, total, ended = dynamics.hold(x, a, steps)
-    for i in range(30):
-        at, sum_of_rewards = x[i : i + 1], 0.0
-        for _ in range(steps[i]):
-            at, reward, over = dynamics.step(at, a[:1])
-            sum_of_rewards += reward[0]
-            if over[0]:
-                break
-        np.testing.assert_allclose(y[i], at[0], atol=1e-12)
-        assert (total[i], ended[i]) == (pytest.approx(sum_of_rewards), over[0])
+    y, total, ended = dynamics.hold(x, steps)
+    assert ended.any()
+    for a in range(2):
+        for i in range(30):
+            at, sum_of_rewards = x[i : i + 1], 0.0
+            for _ in range(steps[i]):
+                at, reward, over = dynamics.step(at, actions[[a]])
+                sum_of_rewards += reward[0]
+                if over[0]:
+                    break
+            np.testing.assert_allclose(y[a, i], at[0], atol=1e-9)
+            assert (total[a, i], ended[a, i]) == (pytest.approx(sum_of_rewards), over[0])
+
+
+def test_what_is_new_counts_as_known_if_the_model_is_sure(embedding: DisplacementEmbedding) -> None:
+    far = np.array([[-2.0, -2.0]])
+    coef = embedding.backup(np.zeros(len(embedding.support)), reward=0.0, offset=3.0)
+    sure = embedding.with_repeat(1, sure=True)
+    assert embedding.grid(far).std().min() > 0.1
+    np.testing.assert_array_equal(sure.grid(far).std(), 0.0)
+    np.testing.assert_allclose(sure.grid(far).expectation(coef), 3.0)
+
+
+def test_the_grid_of_the_last_states_is_kept_and_no_other(embedding: DisplacementEmbedding) -> None:
+    model = embedding.model
+    here, there = np.array([[0.3, 0.4]]), np.array([[0.6, 0.4]])
+    grid = model.grid(here)
+    assert model.grid(here.copy()) is grid
+    longer = embedding.with_repeat(3)
+    assert not np.array_equal(longer.model.grid(here).std(), grid.std())
+    assert model.grid(there) is not grid
+    assert model.grid(here) is not grid
+    np.testing.assert_array_equal(model.grid(here).std(), grid.std())
+
+
+def test_few_landmarks_are_as_far_apart_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(displacement, "_ahead", lambda dynamics, x: x[:0])
+    states = np.linspace(0.0, 1.0, 21)[:20, None]  # a line of 21 points at equal distances
+    Z = np.hstack([states, np.ones((20, 1))])
+    found = DisplacementEmbedding(ACTIONS, categorical=True)
+    found.update(Transitions.of(Z, states + 0.05))
+    model = found.model
+    assert len(model.landmarks) == 21
+    apart = np.diff(np.sort(model.landmarks[:, 0]))
+    np.testing.assert_allclose(apart, apart[0])
+    # 11 of them, chosen as far apart as can be, leave others at their own distance or at twice that: half of it
+    assert 0.5 <= float(model.kernel.lengthscale) / (displacement.SMOOTHNESS * apart[0]) <= 1.0
+
+
+@pytest.mark.parametrize(("d", "width"), [(1, 1.0), (2, 1.0), (8, 2.0)])
+def test_novelty_is_one_standard_deviation_wide_for_two_columns_and_wider_for_more(d: int, width: float) -> None:
+    rng = np.random.default_rng(0)
+    x = 1e-3 * rng.normal(size=(80, d))
+    x[40:] += 40.0  # two heaps, one standard deviation from their middle
+    found = DisplacementEmbedding(ACTIONS, categorical=True)
+    found.update(Transitions.of(np.hstack([x, rng.integers(2, size=(80, 1))]), x + 1e-3 * rng.normal(size=(80, d))))
+    heap, way, going = found.model.scaled(x[:1]), -width * np.eye(d)[:1], np.zeros((2, 1), dtype=bool)
+    unknown = found.model.dynamics.unknown
+    far = heap + 4.0 * way
+    beside = unknown(far, np.tile(heap + way, (2, 1, 1)), going)
+    np.testing.assert_allclose(beside, 1.0 - np.exp(-1.0), atol=0.02)  # k = e^(−½) with a place that is known
+    np.testing.assert_allclose(unknown(far, np.tile(far + 0.1 * way, (2, 1, 1)), going), 0.1, atol=1e-3)
 
 
 def test_the_spread_at_state_actions_is_that_of_the_grid(embedding: DisplacementEmbedding) -> None:

@@ -51,3 +51,17 @@ def test_centres_that_others_imply_are_dropped_and_nothing_is_lost() -> None:
     left = 1 - np.einsum("ij,ij->j", k(X[rows], X), np.linalg.solve(k(X[rows], X[rows]), k(X[rows], X)))
     assert left.max() < 10 * IMPLIED
     assert len(independent_points(100.0 * X, 200)) == 200  # far apart none is implied
+
+
+def test_for_a_set_of_actions_regressions_and_novelty_are_what_they_are_row_by_row() -> None:
+    rng = np.random.default_rng(4)
+    Z, actions = rng.normal(size=(60, 4)), rng.normal(size=(3, 2))
+    regression = SmoothRegression(Z, rng.normal(size=(60, 2)), np.array([0.8, 1.3, 0.9, 2.0]), 0.1, 40)
+    novelty = Novelty(Z, 0.1, 40)
+    shared, own = rng.normal(size=(5, 2)), rng.normal(size=(3, 5, 2))
+    for a, action in enumerate(actions):
+        rows = np.hstack([shared, np.tile(action, (5, 1))])
+        np.testing.assert_allclose(regression.of_actions(actions)(shared)[a], regression(rows), atol=1e-9)
+        np.testing.assert_allclose(novelty.of_actions(actions)(shared)[a], novelty(rows), atol=1e-9)
+        rows = np.hstack([own[a], np.tile(action, (5, 1))])
+        np.testing.assert_allclose(regression.of_actions(actions)(own)[a], regression(rows), atol=1e-9)

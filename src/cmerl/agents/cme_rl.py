@@ -39,8 +39,7 @@ log = logging.getLogger("cmerl")
 
 REPLAN_SURPRISE = 1.0  # nats of information gained since the last plan, after which a new one is worth its time;
 REPLAN_SHARE = 0.05  # and this share of all gained so far, in the first episode, where everything is a surprise, and
-# where a plan takes long,
-MEASURE_EVERY = 2  # steps, at which it is asked how new they were
+# where a plan takes long
 
 
 class CMERL(ProvingAgent):
@@ -344,11 +343,9 @@ class CMERL(ProvingAgent):
         state, next_state = self.states.encode(obs), self.states.encode(next_obs)
         z = np.hstack([state, self.actions.encode(action)])
         self._pending.append((step, z, next_state, reward, done))
-        every = 1 if self._memory.displacement is None else MEASURE_EVERY
-        if self.options.replan and len(self._pending) % every == 0:
+        if self.options.replan:
             embedding = self._memory.embeddings[min(step, len(self._memory.embeddings) - 1)]
-            Z = np.vstack([z for _, z, _, _, _ in self._pending[-every:]])
-            self._surprise += 0.5 * float(np.log1p(embedding.std(Z) ** 2 / self.lam).sum())
+            self._surprise += 0.5 * float(np.log1p(embedding.std(z)[0] ** 2 / self.lam))
 
     def _replanned(self, step: int) -> PlanPolicy | None:
         if not self.options.replan or self._surprise <= REPLAN_SURPRISE:

@@ -73,10 +73,8 @@ def direct_loss(Kzz: FloatArray, next_states: FloatArray, value_kernel: Kernel, 
 def displacement_loss(next_states: FloatArray, residuals: FloatArray, value_kernel: Kernel) -> float:
     """The same for the embedding of (prediction + a residual drawn from those seen)."""
     noise = residuals[np.linspace(0, len(residuals) - 1, min(len(residuals), RESIDUALS)).astype(np.intp)]
-    predicted = next_states - residuals
-    cross = [np.mean(value_kernel(y[None], m + noise)) for y, m in zip(next_states, predicted, strict=True)]
-    own = float(np.mean(value_kernel(noise, noise)))  # stationary: the prediction drops out
-    return float(np.mean(value_kernel.diag(next_states))) - 2.0 * float(np.mean(cross)) + own
+    cross, own = value_kernel(residuals, noise), value_kernel(noise, noise)  # stationary: the prediction drops out
+    return float(np.mean(value_kernel.diag(next_states)) - 2.0 * np.mean(cross) + np.mean(own))
 
 
 def haste(horizon: int) -> float:
@@ -90,15 +88,17 @@ def haste(horizon: int) -> float:
 def choose_repeat(embedding: DisplacementEmbedding, horizon: int, starts: FloatArray, value_kernel: Kernel) -> int:
     """For how many steps plans should hold an action: what does best in simulation, or longer if that may be as good.
 
-    Long repeats make plans coarse; short ones let errors of interpolation pile up, one for each backup.
+    Long repeats make plans coarse; short ones let errors of interpolation pile up, one for each backup. The model is
+    taken for the world, which leaves nothing unknown: were it to count as the least, as it does without exploration,
+    plans of many backups would hardly see an end that is far away, and the longest repeat would always do best.
     """
     lo, hi = embedding.reward_range
     problem = Problem(horizon, hi - lo, embedding.kernel, value_kernel, None, FailureBudget(0.5, learned_reward=True))
     task = Task(problem, Greedy(), lo, discount=haste(horizon))
     plans, order = {}, np.arange(len(embedding.actions))
     for repeat in REPEATS:
-        plans[repeat] = make_plan([embedding.with_repeat(repeat)], task, episode=1, order=order)
-    returns = simulate(embedding, plans, starts[-ROLLOUTS:], horizon)
+        plans[repeat] = make_plan([embedding.with_repeat(repeat, sure=True)], task, episode=1, order=order)
+    returns = simulate(embedding.with_repeat(1, sure=True), plans, starts[-ROLLOUTS:], horizon)
     log.debug("simulated returns for repeats %s: %s", REPEATS, returns.mean(axis=1))
     losses = returns[np.argmax(returns.mean(axis=1))] - returns
     doubt = losses.std(axis=1, ddof=1) / np.sqrt(losses.shape[1]) if losses.shape[1] > 1 else 0.0
@@ -110,16 +110,16 @@ def simulate(
     embedding: DisplacementEmbedding, plans: Mapping[int, Plan], starts: FloatArray, horizon: int
 ) -> FloatArray:
     """Returns (plans, starts) of the plan for each repeat when the model is taken for the world."""
-    states, n = np.tile(starts, (len(plans), 1)), len(starts)
     # All plans at once: a small call takes as long as a larger one.
-    view = replace(embedding.model, repeat=np.repeat(list(plans), n))
-    alive, totals = np.ones(len(states), dtype=bool), np.zeros(len(states))
+    owner = np.repeat(np.arange(len(plans)), len(starts))
+    repeats = np.array(list(plans))
+    states, totals, alive = np.tile(starts, (len(plans), 1)), np.zeros(len(owner)), np.arange(len(owner))
     for step in range(horizon):
-        grid = view.grid(states)
-        chosen = [plan.act_on(grid, states, step)[i * n : (i + 1) * n] for i, plan in enumerate(plans.values())]
-        states, rewards, ended = embedding.step(states, np.concatenate(chosen))
-        totals += np.where(alive, rewards, 0.0)
-        alive = alive & ~ended
-        if not alive.any():
+        grid = replace(embedding.model, repeat=repeats[owner[alive]]).grid(states)
+        which = np.choose(owner[alive], [plan.act_on(grid, states, step) for plan in plans.values()])
+        states, rewards, ended = embedding.step(states, which)
+        totals[alive] += rewards
+        states, alive = states[~ended], alive[~ended]
+        if not len(alive):
             break
-    return totals.reshape(len(plans), n)
+    return totals.reshape(len(plans), len(starts))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import gymnasium
@@ -35,17 +36,18 @@ class PlanPolicy:
         check_step(step, self.plan.task.problem.horizon)
         state = self.states.encode(obs)
         best = self.plan.act(state, step)[0]
-        start = self.actions.rows[best]
-        if not self._refinable(start):
+        if not self._refinable:
             return self.actions.values[best]
+        start = self.actions.rows[best]
         value = float(self._q(state, step, start[None])[0])
         row = refine(lambda rows: self._q(state, step, rows), start, value, REACH)
         return self.actions.values[best] if row is start else self.actions.decode(row)
 
-    def _refinable(self, row: FloatArray) -> bool:
+    @cached_property
+    def _refinable(self) -> bool:
         """Whether Q can be asked for actions other than the candidates."""
         known = self.plan.task.known_reward is not None  # for the candidates only
-        return self.actions.continuous and not known and len(self._at(row[None])) == len(self.plan.views)
+        return self.actions.continuous and not known and len(self._at(self.actions.rows[:1])) == len(self.plan.views)
 
     def _at(self, rows: FloatArray) -> list[View]:
         """The plan's views at these actions (k, d_a), those that can look there."""

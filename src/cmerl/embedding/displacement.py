@@ -8,7 +8,7 @@ optimistic prior Q reverts to the most that can be left. It carries no proof.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -47,41 +47,38 @@ class DisplacementGrid:
     """States × actions with the action held: where they lead, what they earn, how new they are."""
 
     def __init__(self, model: Model, x: FloatArray) -> None:
-        A = len(model.actions)
-        self._shape = (len(x), A)
         self._model = model
-        X, a = np.repeat(x, A, axis=0), np.tile(model.actions, (len(x), 1))
-        steps = model.repeat if isinstance(model.repeat, int) else np.repeat(model.repeat, A)
-        y, self._reward, self._ended = model.dynamics.hold(X, a, steps)
-        self._unknown = model.dynamics.unknown(X, a, y, self._ended)
-        self._K = model.interpolant(y)
+        y, reward, ended = model.dynamics.hold(x, model.repeat)
+        unknown = np.zeros(ended.shape) if model.sure else model.dynamics.unknown(x, y, ended)
+        self._reward, self._ended, self._unknown = reward.T, ended.T, unknown.T  # (q, A)
+        self._K = model.interpolant(y.transpose(1, 0, 2).reshape(-1, x.shape[1]))  # (q·A, m)
 
     def expectation(self, coef: Target) -> FloatArray:
         """(1 − u)(reward·r + V(s') + offset) (q, A)."""
-        v = self._K @ coef.coef + coef.mean
+        v = (self._K @ coef.coef).reshape(self._ended.shape) + coef.mean
         y = coef.reward * self._reward + np.where(self._ended, coef.terminal, v) + coef.offset
-        return np.asarray(((1.0 - self._unknown) * y).reshape(self._shape))
+        return np.asarray((1.0 - self._unknown) * y)
 
     def weights(self) -> FloatArray:
         """Weights on V at the landmarks (q·A, m); their mean takes what interpolation leaves."""
         T = self._model.factor.solve(self._K.T).T
         W = T + ((1.0 - T.sum(axis=1)) / T.shape[1])[:, None]
-        return np.asarray(W * ((1.0 - self._unknown) * ~self._ended)[:, None])
+        return np.asarray(W * ((1.0 - self._unknown) * ~self._ended).reshape(-1, 1))
 
     def std(self) -> FloatArray:
         """σ (q, A)."""
-        return np.sqrt(self._unknown).reshape(self._shape)
+        return np.sqrt(self._unknown)
 
     def weight_norm1(self) -> FloatArray:
         """‖α‖₁ (q, A) of the weights on landmarks."""
-        return np.asarray(np.abs(self.weights()).sum(axis=1).reshape(self._shape))
+        return np.asarray(np.abs(self.weights()).sum(axis=1).reshape(self._ended.shape))
 
 
 @dataclass(frozen=True, eq=False)
 class Model:
     """Everything learned by one moment; it also is the view that a plan keeps.
 
-    ``repeat`` may differ between the states of a grid.
+    ``repeat`` may differ between the states of a grid. If it is ``sure``, nothing counts as new.
     """
 
     centre: FloatArray
@@ -93,10 +90,17 @@ class Model:
     factor: Cholesky
     noise: FloatArray
     repeat: int | IntArray
+    sure: bool = False
+    _last: dict[bytes, DisplacementGrid] = field(init=False, repr=False, default_factory=dict)
 
     def grid(self, states: Points) -> DisplacementGrid:
-        """At encoded states × actions."""
-        return DisplacementGrid(self, self.scaled(np.asarray(states)))
+        """At encoded states × actions; what was asked last is not computed again."""
+        asked = np.asarray(states)
+        key = asked.tobytes()
+        if key not in self._last:
+            self._last.clear()
+            self._last[key] = DisplacementGrid(self, self.scaled(asked))
+        return self._last[key]
 
     def scaled(self, states: FloatArray) -> FloatArray:
         """Encoded states in the units of the model."""
@@ -193,12 +197,15 @@ class DisplacementEmbedding:
             self._model = self._learn()
         return self._model
 
-    def with_repeat(self, repeat: int) -> DisplacementEmbedding:
-        """The same embedding, the action held for so many steps; shares all else until the next update."""
+    def with_repeat(self, repeat: int, *, sure: bool = False) -> DisplacementEmbedding:
+        """The same embedding, the action held for so many steps; shares all else until the next update.
+
+        One that is ``sure`` takes what it has never seen for known.
+        """
         other = object.__new__(DisplacementEmbedding)
         other.__dict__.update(self.__dict__)
         other.repeat, other._grid = repeat, None
-        other._model = replace(self.model, repeat=repeat)
+        other._model = replace(self.model, repeat=repeat, sure=sure)
         return other
 
     def _learn(self) -> Model:
@@ -206,8 +213,8 @@ class DisplacementEmbedding:
             raise InputError("a displacement embedding knows nothing before its first transitions")
         data = self._motion(self._data)
         actions = self._features(self.actions)
-        dynamics = Dynamics(data, self._shape, 100.0 if self._categorical else 1.0)
-        points = np.vstack([data.x, data.y[~data.ended], _ahead(dynamics, data.x, actions)])
+        dynamics = Dynamics(data, self._shape, 100.0 if self._categorical else 1.0, actions)
+        points = np.vstack([data.x, data.y[~data.ended], _ahead(dynamics, data.x)])
         count = min(LANDMARKS, int(np.sqrt(MOST_WEIGHTS / len(actions))))
         rows, radius = farthest_points(points, count, apart=1e-3)
         if len(rows) < count:  # all points are landmarks: how far half of them leave the others, halved along a curve
@@ -289,10 +296,7 @@ class DisplacementEmbedding:
 
     def std(self, Zq: Points) -> FloatArray:
         """σ at state-actions (q,)."""
-        model, (states, which) = self.model, self._locate(Zq)
-        x, a = model.scaled(states), model.actions[which]
-        y, _, ended = model.dynamics.hold(x, a, self.repeat)
-        return np.sqrt(model.dynamics.unknown(x, a, y, ended))
+        return self._at(Zq, lambda grid: grid.std())
 
     def weight_norm1(self, Zq: Points) -> FloatArray:
         """‖α‖₁ at state-actions (q,)."""
@@ -353,11 +357,12 @@ def _numbers(values: FloatArray) -> list[float]:
     return [float(f"{v:.3g}") for v in values]
 
 
-def _ahead(dynamics: Dynamics, x: FloatArray, actions: FloatArray) -> FloatArray:
+def _ahead(dynamics: Dynamics, x: FloatArray) -> FloatArray:
     """Where every action, held for a while, would lead from all over the data, within reach of them."""
     some = x[farthest_points(x, 300)[0]]
-    y, _, _ = dynamics.hold(np.repeat(some, len(actions), axis=0), np.tile(actions, (len(some), 1)), REACH)
-    return y[np.all(np.abs(y) < np.abs(x).max(axis=0) + 1.0, axis=1)]
+    path = dynamics.path(some, np.ones((REACH, len(some)), dtype=bool))
+    y = path[:, -1].reshape(-1, x.shape[1])
+    return np.asarray(y[np.all(np.abs(y) < np.abs(x).max(axis=0) + 1.0, axis=1)])
 
 
 def _sigma_points(residuals: FloatArray, noticeable: float) -> FloatArray:

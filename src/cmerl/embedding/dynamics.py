@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -93,8 +94,12 @@ class Mean:
         self.residuals = Y - self._mean
 
     def __call__(self, X: FloatArray) -> FloatArray:
-        """The mean, whatever the input (q, p)."""
-        return np.tile(self._mean, (len(X), 1))
+        """The mean, whatever the input X (…, d): (…, p)."""
+        return np.broadcast_to(self._mean, (*X.shape[:-1], len(self._mean)))
+
+    def of_actions(self, actions: FloatArray) -> Callable[[FloatArray], FloatArray]:
+        """The same for every action, at states (q, d) or (A, q, d)."""
+        return lambda states: np.broadcast_to(self._mean, (len(actions), states.shape[-2], len(self._mean)))
 
 
 def regress(Z: FloatArray, Y: FloatArray, shape: Fit | None) -> SmoothRegression | Mean:
@@ -109,10 +114,10 @@ class Dynamics:
         data: what was seen.
         shape: the kernels to use.
         action_gap: by how much action features are stretched where novelty is measured; large keeps actions apart.
+        actions: features of the actions to plan with (A, e).
     """
 
-    def __init__(self, data: Motion, shape: Shape, action_gap: float) -> None:
-        self._gap = action_gap
+    def __init__(self, data: Motion, shape: Shape, action_gap: float, actions: FloatArray) -> None:
         self.spread = np.maximum((data.y - data.x).std(axis=0), 1e-12)
         self._move = regress(data.z, (data.y - data.x) / self.spread, shape.displacement)
         self.residuals = self._move.residuals * self.spread
@@ -126,44 +131,65 @@ class Dynamics:
         visited = np.vstack([data.x, data.y[~data.ended]]) / self._width
         self.state_novelty = Novelty(visited, NOVELTY_RIDGE, CENTRES)
         self.novelty = Novelty(np.hstack([data.x / self._width, action_gap * data.a]), NOVELTY_RIDGE, CENTRES)
+        self._moves, self._rewards = self._move.of_actions(actions), self._reward.of_actions(actions)
+        self._novelties = self.novelty.of_actions(action_gap * actions)
 
     def step(self, x: FloatArray, a: FloatArray) -> tuple[FloatArray, FloatArray, BoolArray]:
-        """The next state (q, d), the reward (q,) and whether the episode ends (q,)."""
-        y = self._moved(x, a)
-        return y, *self._outcome(x, a, y)
+        """The next state (q, d), the reward (q,) and whether the episode ends (q,), for actions with features a."""
+        z = np.hstack([x, a])
+        y = self._bounded(x + self._move(z) * self.spread)
+        return y, *self._outcome(self._reward(z), y)
 
-    def _moved(self, x: FloatArray, a: FloatArray) -> FloatArray:
-        y = x + self._move(np.hstack([x, a])) * self.spread
-        return np.asarray(np.clip(y, -self._bounds, self._bounds))
+    def _bounded(self, y: FloatArray) -> FloatArray:
+        return np.asarray(np.minimum(np.maximum(y, -self._bounds), self._bounds))
 
-    def _outcome(self, x: FloatArray, a: FloatArray, y: FloatArray) -> tuple[FloatArray, BoolArray]:
-        r = np.clip(self._reward(np.hstack([x, a]))[:, 0], self._least, self._most)
+    def _outcome(self, rewards: FloatArray, y: FloatArray) -> tuple[FloatArray, BoolArray]:
+        """The reward and whether the episode ends (…,), from the regression's (…, 1) and the next state (…, d)."""
+        r = np.minimum(np.maximum(rewards[..., 0], self._least), self._most)
         if self.endings is None:
-            return r, np.zeros(len(x), dtype=bool)
-        ended, last = self.endings(y)
-        return np.where(ended, last, r), ended
+            return r, np.zeros(r.shape, dtype=bool)
+        ended, last = self.endings(y.reshape(-1, y.shape[-1]))
+        ended = ended.reshape(r.shape)
+        return np.where(ended, last.reshape(r.shape), r), ended
 
-    def hold(
-        self, x: FloatArray, a: FloatArray, steps: int | NDArray[np.intp]
-    ) -> tuple[FloatArray, FloatArray, BoolArray]:
-        """The same for an action held for some steps, or until the episode ends: the reward is the sum."""
-        longest = int(np.max(steps))
-        path = [x]
-        for _ in range(longest):
-            path.append(self._moved(path[-1], a))
-        rewards, ends = self._outcome(np.vstack(path[:-1]), np.tile(a, (longest, 1)), np.vstack(path[1:]))
-        rewards, ends = rewards.reshape(longest, -1), ends.reshape(longest, -1)
-        end = np.where(ends.any(axis=0), np.argmax(ends, axis=0), longest)
-        last = np.minimum(end, np.asarray(steps) - 1)
-        total = np.where(np.arange(longest)[:, None] <= last, rewards, 0.0).sum(axis=0)
-        return np.stack(path[1:])[last, np.arange(len(x))], total, end <= last
+    def path(self, x: FloatArray, held: BoolArray) -> FloatArray:
+        """Where every action leads from states (q, d) while it is held, at steps (k, q): (A, k + 1, q, d)."""
+        first = self._bounded(x + self._moves(x) * self.spread)
+        path = np.empty((len(first), len(held) + 1, *x.shape))
+        path[:, 0], path[:, 1] = x, first
+        for k, on in enumerate(held[1:], start=1):
+            here = path[:, k, on]
+            path[:, k + 1, on] = self._bounded(here + self._moves(here) * self.spread)
+        return path
 
-    def unknown(self, x: FloatArray, a: FloatArray, y: FloatArray, ended: BoolArray) -> FloatArray:
-        """U in [0, 1] (q,): how new it is to take the action there, and to get where it leads; an end is no news.
+    def hold(self, x: FloatArray, steps: int | NDArray[np.intp]) -> tuple[FloatArray, FloatArray, BoolArray]:
+        """From states (q, d), every action held for some steps, or until the episode ends.
 
-        A place is entered once, in however many steps it is crossed: a short step counts for its length.
+        Returns:
+            The states at last (A, q, d), the sums of rewards (A, q), and whether the episode has ended (A, q).
+        """
+        longest, steps = int(np.max(steps)), np.broadcast_to(steps, len(x))
+        held = np.arange(longest)[:, None] < steps  # (longest, q)
+        path = self.path(x, held)
+        rewards, ends = np.zeros((2, len(path), *held.shape))
+        rewards[:, 0], ends[:, 0] = self._outcome(self._rewards(x), path[:, 1])  # x is the same for all actions
+        if longest > 1:
+            later = held[1:]
+            r = self._rewards(path[:, 1:-1][:, later])
+            rewards[:, 1:][:, later], ends[:, 1:][:, later] = self._outcome(r, path[:, 2:][:, later])
+        over = np.maximum.accumulate(ends, axis=1)
+        rewards[:, 1:] *= 1.0 - over[:, :-1]
+        last = np.where(ends.any(axis=1), np.argmax(ends, axis=1), steps - 1)
+        y = np.take_along_axis(path, last[:, None, :, None] + 1, axis=1)[:, 0]
+        return y, rewards.sum(axis=1), over[:, -1] > 0
+
+    def unknown(self, x: FloatArray, y: FloatArray, ended: BoolArray) -> FloatArray:
+        """U in [0, 1] (A, q): how new it is to take an action at x (q, d), and to get to y (A, q, d).
+
+        A place is entered once, in however many steps it is crossed: a short step counts for its length. An end is
+        no news.
         """
         x, y = x / self._width, y / self._width
-        both = np.minimum(self.novelty(np.hstack([x, self._gap * a])), self.state_novelty(y))
-        length = np.sqrt(np.square(y - x).sum(axis=1))
+        both = np.minimum(self._novelties(x), self.state_novelty(y))
+        length = np.sqrt(np.square(y - x).sum(axis=-1))
         return np.where(ended, 0.0, both * np.minimum(length, 1.0))

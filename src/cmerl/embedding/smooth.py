@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg.lapack import dpstrf
@@ -58,19 +60,27 @@ class Bumps:
     """
 
     def __init__(self, centres: FloatArray, lengthscales: FloatArray | float = 1.0) -> None:
-        self._scales = lengthscales
+        self._centres, self._scales = centres, lengthscales
         self._origin = centres.mean(axis=0)
         Q = (centres - self._origin) / lengthscales
         self._right = np.vstack([Q.T, -np.ones(len(Q)), -0.5 * np.square(Q).sum(axis=1)])
 
     def __call__(self, X: FloatArray) -> FloatArray:
-        """k(x, centres) (q, m)."""
-        P = (X - self._origin) / self._scales
+        """k(x, centres) (…, m) at X (…, d)."""
+        P = (X.reshape(-1, X.shape[-1]) - self._origin) / self._scales
         left = np.empty((len(P), P.shape[1] + 2))
         left[:, :-2], left[:, -1] = P, 1.0
         np.einsum("ij,ij->i", P, 0.5 * P, out=left[:, -2])
         K = left @ self._right
-        return np.asarray(np.exp(np.minimum(K, 0.0, out=K), out=K))
+        np.exp(np.minimum(K, 0.0, out=K), out=K)
+        return np.asarray(K.reshape(*X.shape[:-1], -1))
+
+    def split(self, actions: FloatArray) -> tuple[Bumps, FloatArray]:
+        """The bumps of states, and those of given actions (A, e), the last columns: (A, m). k is their product."""
+        d = self._centres.shape[1] - actions.shape[1]
+        scales = np.broadcast_to(self._scales, self._centres.shape[1])
+        states, own = Bumps(self._centres[:, :d], scales[:d]), Bumps(self._centres[:, d:], scales[d:])
+        return states, own(actions)
 
 
 def independent_points(X: FloatArray, count: int) -> IntArray:
@@ -101,11 +111,21 @@ class SmoothRegression:
         factor = Cholesky.of(moments, NUGGET * float(np.trace(moments)) / len(moments))
         self._coef = factor.solve(Knm.T @ (Y - self._mean))
         leverage = factor.quadratic(Knm.T)
-        self.residuals = (Y - self(X)) / np.maximum(1.0 - leverage, 0.1)[:, None]  # as if each row were left out
+        left = Y - self._mean - Knm @ self._coef
+        self.residuals = left / np.maximum(1.0 - leverage, 0.1)[:, None]  # as if each row were left out
 
     def __call__(self, X: FloatArray) -> FloatArray:
         """Predictions (q, p)."""
         return np.asarray(self._mean + self._kernel(X) @ self._coef)
+
+    def of_actions(self, actions: FloatArray) -> Callable[[FloatArray], FloatArray]:
+        """Predictions (A, q, p) for every action (A, e) at states (q, d), or at states of its own (A, q, d).
+
+        What depends on the action is computed once, and kernels of states are shared by all actions.
+        """
+        kernel, own = self._kernel.split(actions)
+        mean, coef = self._mean, own[:, :, None] * self._coef
+        return lambda states: np.asarray(mean + kernel(states) @ coef)
 
 
 class Novelty:
@@ -131,7 +151,15 @@ class Novelty:
         self.information_gain = 0.5 * (self.factor.log_det - len(rows) * float(np.log(ridge)))
 
     def __call__(self, X: FloatArray) -> FloatArray:
-        """σ² (q,)."""
-        K = self._kernel(X)
-        variance: FloatArray = 1.0 - np.einsum("ij,ij->i", K @ self._known, K)
-        return np.clip(variance, 0.0, 1.0)
+        """σ² (…,) at X (…, d)."""
+        return self._variance(self._kernel(X))
+
+    def of_actions(self, actions: FloatArray) -> Callable[[FloatArray], FloatArray]:
+        """σ² (A, q) of every action (A, e) at states (q, d)."""
+        kernel, own = self._kernel.split(actions)
+        return lambda states: self._variance(kernel(states) * own[:, None, :])
+
+    def _variance(self, K: FloatArray) -> FloatArray:
+        rows = K.reshape(-1, K.shape[-1])
+        variance: FloatArray = 1.0 - np.einsum("ij,ij->i", rows @ self._known, rows)
+        return np.minimum(np.maximum(variance, 0.0), 1.0).reshape(K.shape[:-1])
