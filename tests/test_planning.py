@@ -392,6 +392,39 @@ def test_only_the_paper_has_a_bonus_at_the_last_step():
     assert np.all(letter.q_values(0, 4) > world.mean[0] + 1)
 
 
+def test_the_bonus_of_the_last_step_is_that_of_the_learned_reward():
+    setting, world = Setting("tight"), World(4, coordinates=False, S=3, A=2, ends=0.0)
+    plan = make_agent(setting, world, seed=0).learn(6).policy().plan
+    visits = np.zeros((3, 2))
+    for _, s, a, *_ in world.log:
+        visits[s, a] += 1
+    gain = 0.5 * np.log(1 + visits / 0.3).sum()
+    beta = math.sqrt(0.3) * math.sqrt(3 * 2) + 0.5 * math.sqrt(2 * (gain + math.log(3 / 0.1)))
+    expected = beta / math.sqrt(0.3) * np.sqrt(0.3 / (0.3 + visits))  # B_R = √(SA), σ² = λ/(λ + N)
+    np.testing.assert_allclose(plan.bonus(world.rows, 4), expected)
+    assert np.all(plan.bonus(world.rows, 3) > expected + 0.1)
+
+
+@pytest.mark.parametrize("homogeneous", [True, False])
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+@pytest.mark.parametrize("mode", [Paper(), Tight()])
+def test_tables_have_at_every_step_what_is_asked_for_step_by_step(mode, sign, homogeneous):
+    rng, states = np.random.default_rng(0), np.arange(4.0)[:, None]
+    kernel, actions = StateAction(Delta(), Delta()), np.arange(2.0)[:, None]
+    problem = Problem(3, 1.0, kernel, Delta(), (4, 2), FailureBudget(0.1, learned_reward=True))
+    embeddings = []
+    for _ in range(1 if homogeneous else 3):
+        embedding = ExactEmbedding(kernel, 1.0, actions)
+        Z = np.column_stack([rng.integers(4, size=50), rng.integers(2, size=50)])
+        embedding.update(Transitions.of(Z.astype(float), rng.integers(4, size=(50, 1)).astype(float), rng.random(50)))
+        embeddings.append(embedding)
+    plan = make_plan(embeddings, Task(problem, mode, 0.0), episode=1, order=np.arange(2), sign=sign)
+    np.testing.assert_array_equal(plan.table(states), [plan.act(states, step) for step in range(3)])
+    np.testing.assert_allclose(plan.q_table(states), [plan.q(states, step) for step in range(3)])
+    np.testing.assert_allclose(plan.value_table(states), [plan.value(states, step) for step in range(3)])
+    assert plan.value_table(states).min() >= 0.0
+
+
 # --- LSVI-UCB ----------------------------------------------------------------------------------------------
 
 
@@ -454,7 +487,7 @@ def test_a_linear_kernel_gives_lsvi_ucb():
 # --- acting ------------------------------------------------------------------------------------------------
 
 
-def tabular_plan(order, visits, *, mode=None, horizon=3, rewards=None, actions=3, first_step=0):
+def tabular_plan(order, visits, *, mode=None, horizon=3, rewards=None, actions=3, first_step=0, width=1.0):
     """A plan with delta kernels and a known reward, on a one-state world visited by the given actions."""
     rows = np.arange(actions, dtype=float)[:, None]
     embedding = ExactEmbedding(StateAction(Delta(), Delta()), 1.0, rows)
@@ -462,7 +495,7 @@ def tabular_plan(order, visits, *, mode=None, horizon=3, rewards=None, actions=3
         embedding.update(Transitions.of([[0.0, a] for a in visits], np.zeros((len(visits), 1))))
     problem = Problem(
         horizon=horizon,
-        width=1.0,
+        width=width,
         kernel=embedding.kernel,
         value_kernel=Delta(),
         tabular=(1, actions),
@@ -499,6 +532,11 @@ def test_ties_are_broken_by_the_order_given(order):
 def test_a_difference_of_rounding_is_a_tie_and_a_small_one_is_not():
     assert tabular_plan([0, 1, 2], [], rewards=[0.5, 0.5 + 1e-14, 0.0]).act(STATE, 2)[0] == 0
     assert tabular_plan([0, 1, 2], [], rewards=[0.5, 0.5 + 1e-6, 0.0]).act(STATE, 2)[0] == 1
+    for width in (1e-8, 1e8):  # rounding grows with the rewards
+        rewards = width * np.array([0.5, 0.5 + 1e-13, 0.0])
+        assert tabular_plan([0, 1, 2], [], rewards=rewards, width=width).act(STATE, 2)[0] == 0
+        rewards = width * np.array([0.5, 0.5 + 1e-6, 0.0])
+        assert tabular_plan([0, 1, 2], [], rewards=rewards, width=width).act(STATE, 2)[0] == 1
 
 
 def test_every_step_has_an_order_of_its_own_counted_from_the_first_step_of_the_episode():

@@ -21,9 +21,9 @@ from cmerl.agents.modelling import (
 )
 from cmerl.agents.rewards import RewardRange
 from cmerl.confidence import FailureBudget, Greedy, Practical, Problem
-from cmerl.embedding import DisplacementEmbedding
+from cmerl.embedding import DisplacementEmbedding, ExactEmbedding
 from cmerl.errors import InputError
-from cmerl.kernels import RBF, Matern
+from cmerl.kernels import RBF, Delta, Matern, StateAction
 from cmerl.planning import Hope, Task, make_plan
 from cmerl.transitions import Transitions
 
@@ -149,6 +149,18 @@ def test_a_maximal_return_that_cannot_be_leaves_nothing_rather_than_less() -> No
     problem = Problem(10, 2.0, RBF(0.1), Matern(1.5, 0.1), None, FailureBudget(0.5, learned_reward=True))
     task = Task(problem, Greedy(), -1.0, max_return=-12.0)  # ten steps cost 10 at the most
     assert [task.cap(step) for step in (0, 5, 10)] == [0.0, 0.0, 0.0]
+    little = replace(task, max_return=-9.5, hope=Hope(0.0, wait=4, meanwhile=-0.5))
+    assert little.cap(0) == pytest.approx(0.5)
+    assert little.hoped(0) == 0.0  # four steps of waiting cost more than that
+
+
+def test_where_nothing_is_known_q_is_what_is_hoped_for_and_not_the_most_there_can_be() -> None:
+    problem = Problem(10, 2.0, RBF(0.1), Matern(1.5, 0.1), None, FailureBudget(0.5, learned_reward=True))
+    task = Task(problem, Practical(), -1.0, hope=Hope(0.0, 0.0, 0.5, wait=4, meanwhile=-0.5))
+    embedding = ExactEmbedding(StateAction(RBF(0.1), Delta()), 0.1, ACTIONS)
+    plan = make_plan([embedding], task, episode=1, order=np.arange(2))
+    for step, wait in ((0, 4), (5, 4), (8, 2)):
+        np.testing.assert_allclose(plan.q(np.full((1, 2), 0.5), step), -0.5 * wait + 0.5)
 
 
 def test_hope_raises_what_is_expected_and_never_lowers_it() -> None:
