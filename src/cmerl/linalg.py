@@ -35,9 +35,10 @@ def _potrf(A: FloatArray, first_row: int, scale: float) -> tuple[FloatArray, flo
     info = 0
     for relative in JITTER_LADDER:
         jitter = relative * scale
-        L, info = dpotrf(A + jitter * np.eye(len(A)) if jitter else A, lower=1, clean=1)
+        # The transposed view is in LAPACK's order: A = UᵀU with U = Lᵀ, and nothing needs to be copied into order.
+        U, info = dpotrf((A + jitter * np.eye(len(A)) if jitter else A).T, lower=0, clean=1)
         if info == 0:
-            return np.ascontiguousarray(L), jitter
+            return np.asarray(U.T), jitter
     raise KernelError(
         f"the kernel matrix is not positive definite at row {first_row + info - 1}, even with a jitter of "
         f"{JITTER_LADDER[-1]:g} times its diagonal: check that the kernel is positive semi-definite or raise lam"
@@ -46,10 +47,10 @@ def _potrf(A: FloatArray, first_row: int, scale: float) -> tuple[FloatArray, flo
 
 def triangular_inverse(L: FloatArray) -> FloatArray:
     """Inverse of a lower triangular matrix (n, n); a well conditioned one, as products with it lose that much."""
-    inverse, info = dtrtri(L, lower=1)
+    inverse, info = dtrtri(L.T, lower=0)  # the transposed view is in LAPACK's order
     if info != 0:
         raise KernelError(f"the triangular factor is singular at row {info - 1}")
-    return np.ascontiguousarray(inverse)
+    return np.asarray(inverse.T)
 
 
 class _Block(NamedTuple):
@@ -145,7 +146,8 @@ class Cholesky:
             raise KernelError(f"the kernel returned NaN or infinity for rows {n} to {n + k - 1}")
         L21 = self.half_solve(K21.T).T
         scale = float(np.max(np.abs(np.diagonal(K22)) + ridge, initial=np.finfo(float).tiny))
-        S = K22 + np.diag(ridge)
+        S = K22.copy()
+        S[np.diag_indices(k)] += ridge
         if n:
             S -= L21 @ L21.T
         L22, jitter = _potrf(S, n, scale)

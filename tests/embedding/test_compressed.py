@@ -223,15 +223,37 @@ def test_weights_on_landmarks_give_expectations() -> None:
 
 
 def test_rebuilding_equals_learning_everything_at_once() -> None:
-    """After the last doubling the memory is that of the same data chosen in one go."""
+    """After the last choice the memory is that of the same data chosen in one go."""
     data, Zq = world(128, 7), queries()
-    steps = feed(compressed(KERNELS["split"], RBF(0.3), LAM, ACTIONS), data, 1)
-    once = feed(compressed(KERNELS["split"], RBF(0.3), LAM, ACTIONS), data, 128)
+    steps = feed(compressed(KERNELS["split"], RBF(0.3), LAM, ACTIONS, keep=128), data, 1)
+    once = feed(compressed(KERNELS["split"], RBF(0.3), LAM, ACTIONS, keep=128), data, 128)
     assert steps.choices > 4
     assert once.choices == 1
     a = steps.expectation(steps.backup(value(steps.support)), Zq)
     b = once.expectation(once.backup(value(once.support)), Zq)
     np.testing.assert_allclose(a, b, atol=1e-9)
+
+
+def test_points_are_chosen_anew_only_after_the_data_doubled_and_a_tenth_of_them_came_by_arrival() -> None:
+    """Counted by hand: with these kernels every distinct state is a landmark and every state-action a coordinate."""
+    sketch = compressed(Delta(), Delta(), LAM, ACTIONS)
+    for states, chosen, choices in (
+        (range(20), 20, 1),
+        (range(20), 20, 1),  # doubled, but nothing came
+        (range(20, 22), 20, 1),  # a tenth, not more
+        (range(22, 23), 23, 2),
+        (range(23, 65), 23, 2),  # not doubled since
+        (range(1), 65, 3),
+    ):
+        cells = np.array(states, dtype=float)[:, None]
+        none = np.zeros(len(cells))
+        sketch.update(Transitions.of(np.hstack([cells, 0.0 * cells]), cells, none, none > 0))
+        assert (sketch._chosen[0], sketch.choices) == (chosen, choices)
+
+
+def test_dictionaries_at_their_cap_are_chosen_anew_at_every_doubling() -> None:
+    sketch = feed(compressed(KERNELS["split"], RBF(0.3), LAM, ACTIONS, cap=5), world(160, 7), 10)
+    assert sketch.choices == 5  # at 10, 20, 40, 80 and 160
 
 
 def test_raw_data_are_dropped_at_keep_and_the_last_choice_made_there() -> None:

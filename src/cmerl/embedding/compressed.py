@@ -4,12 +4,13 @@ Coordinates φ̃ of state-actions come from a dictionary (compressed, Nyström) 
 kept, M̃ = Σφ̃φ̃ᵀ + λI and C̃ = Σwφ̃ᵀ, w the weights of V(s') on V at the landmarks, where alone V must be known.
 
 Dictionaries kept in the order of arrival can make the backup expansive, so they are chosen anew by greatest residual
-whenever the data have doubled, until ``keep`` transitions are reached; from then on the raw data are dropped, the
-dictionaries only grow up to their cap, and memory is flat.
+when the data have doubled and more than a few of their points came by arrival, and once more when ``keep`` transitions
+are reached; from then on the raw data are dropped, the dictionaries only grow up to their cap, and memory is flat.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -31,6 +32,8 @@ from cmerl.transitions import Points, Transitions, concatenate, saveable, take
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.intp]
 
+ARRIVED = 0.1  # share of a dictionary that came by arrival, up to which a new choice would change next to nothing
+
 
 class CompressedEmbedding:
     """Conditional mean embedding in coordinates; use ``compressed``, ``nystrom`` or ``fourier`` to make one.
@@ -43,7 +46,7 @@ class CompressedEmbedding:
         lam: the ridge λ > 0.
         actions: the finite action set (A, d_a) that ``grid`` ranges over.
         keep: transitions kept to choose coordinates from; then the raw data are dropped.
-        rebuild: choose coordinates and landmarks anew whenever the data have doubled.
+        rebuild: choose coordinates and landmarks anew when the data have doubled and they have grown noticeably.
         centre: interpolate V around its mean, which then needs no landmarks. That is more accurate, but constants
             need not lie in the space of k_ψ, so the bounds on projected values hold only without it.
     """
@@ -79,6 +82,7 @@ class CompressedEmbedding:
         self._ensure_moments()
         self._raw: list[Transitions] | None = [] if rebuild else None
         self._rebuilt_at = 0
+        self._chosen: tuple[int, ...] = ()  # landmarks and coordinates when they were last chosen
         self.choices = 0  # how often coordinates were chosen anew
         self.n = 0
         self.next_residual_sum = 0.0  # R_ψ
@@ -125,10 +129,12 @@ class CompressedEmbedding:
         self.n += len(batch)
         if self._raw is not None:
             self._raw.append(batch)
-        if self._raw is not None and self.n >= min(2 * self._rebuilt_at, self.keep):
-            self._choose_anew(self._raw)
-        else:
+        due = self._raw is not None and (self.choices == 0 or self.n >= self.keep)
+        if not due:
             self._add(batch, choose=False)
+            due = self.n >= 2 * self._rebuilt_at and self._grown()
+        if due and self._raw is not None:
+            self._choose_anew(self._raw)
         if self.n >= self.keep:
             self._raw = None
         self._sample.add(batch)
@@ -142,6 +148,22 @@ class CompressedEmbedding:
         for moments in self._moments:
             moments.clear()
         self._add(concatenate(raw), choose=True)
+        self._chosen = self._sizes()
+
+    def _sizes(self) -> tuple[int, ...]:
+        """Landmarks, then the coordinates of each regression."""
+        return (len(self._landmarks), *(len(m.features) for m in self._moments))
+
+    @property
+    def _full(self) -> bool:
+        return self._landmarks.full or any(m.features.full for m in self._moments)
+
+    def _grown(self) -> bool:
+        """Whether more than a few points came by arrival since the last choice, or could not come at all."""
+        if self._full:
+            return True
+        pairs = itertools.zip_longest(self._sizes(), self._chosen, fillvalue=0)
+        return any(size > (1.0 + ARRIVED) * chosen for size, chosen in pairs)
 
     def _add(self, batch: Transitions, *, choose: bool) -> None:
         alive = np.flatnonzero(~batch.terminated)
@@ -169,6 +191,7 @@ class CompressedEmbedding:
         """All that is kept, for saving; one made the same way goes on from it bit for bit."""
         counts = np.array([self.n, self.choices, self._rebuilt_at, len(self._moments)])
         own = {"counts": counts, "next_residual_sum": np.array(self.next_residual_sum)}
+        own["chosen"] = np.array(self._chosen, dtype=np.intp)
         parts = {"landmarks": self._landmarks.arrays(), "sample": self._sample.arrays()}
         parts |= {f"moments.{g}": moments.arrays() for g, moments in enumerate(self._moments)}
         parts |= {f"tracker.{g}": tracker.arrays() for g, tracker in enumerate(self._trackers or [])}
@@ -183,6 +206,7 @@ class CompressedEmbedding:
         if self.n:
             raise InputError("only an embedding without data can go on from a saved one")
         self.n, self.choices, self._rebuilt_at, count = arrays["counts"].tolist()
+        self._chosen = tuple(arrays["chosen"].tolist())
         self.next_residual_sum = float(arrays["next_residual_sum"].item())
         if self.layout.split:
             self._router.actions.add(arrays["actions"])
@@ -282,7 +306,7 @@ class CompressedEmbedding:
             "coordinates of state-actions": sum(len(m.features) for m in self._moments),
             "landmarks": len(self._landmarks),
             "regressions": len(self._moments),
-            "full": self._landmarks.full or any(m.features.full for m in self._moments),
+            "full": self._full,
             "rebuilds": self.choices,
             "raw transitions kept": 0 if self._raw is None else self.n,
             "residual of state-actions": R_phi,

@@ -39,7 +39,7 @@ def compressed(
             remain are part of σ and of the provable bonuses, so that uncertainty stays honest. The next rebuild
             raises its tolerance until the cap suffices, so that no region is left without points.
         keep: transitions kept to choose dictionaries from; then the raw data are dropped.
-        rebuild: choose both dictionaries anew whenever the data have doubled.
+        rebuild: choose both dictionaries anew when the data have doubled, unless hardly a point came since.
         centre: interpolate V around its mean: more accurate, but without a proof.
     """
     for name, value in (("tolerance", tolerance), ("value_tolerance", value_tolerance)):
