@@ -4,8 +4,8 @@ Coordinates φ̃ of state-actions come from a dictionary (compressed, Nyström) 
 kept, M̃ = Σφ̃φ̃ᵀ + λI and C̃ = Σwφ̃ᵀ, w the weights of V(s') on V at the landmarks, where alone V must be known.
 
 Dictionaries kept in the order of arrival can make the backup expansive, so they are chosen anew by greatest residual
-when the data have doubled and more than a few of their points came by arrival, and once more when ``keep`` transitions
-are reached; from then on the raw data are dropped, the dictionaries only grow up to their cap, and memory is flat.
+when the data have doubled and more than a few of their points came by arrival, and once more at ``keep`` transitions;
+from then on the raw data are dropped, the dictionaries only grow up to their cap, and memory is flat.
 """
 
 from __future__ import annotations
@@ -49,6 +49,7 @@ class CompressedEmbedding:
         rebuild: choose coordinates and landmarks anew when the data have doubled and they have grown noticeably.
         centre: interpolate V around its mean, which then needs no landmarks. That is more accurate, but constants
             need not lie in the space of k_ψ, so the bounds on projected values hold only without it.
+        single: means at the landmarks are products in single precision.
     """
 
     repeat = 1
@@ -65,8 +66,9 @@ class CompressedEmbedding:
         keep: int,
         rebuild: bool,
         centre: bool = True,
+        single: bool = False,
     ) -> None:
-        self._centre = centre
+        self._centre, self._single = centre, single
         if keep < 0:
             raise InputError(f"keep must be 0 or more transitions, not {keep!r}")
         self.name = name
@@ -242,7 +244,7 @@ class CompressedEmbedding:
         coordinates = [tracker.W for tracker in self._trackers]
         residuals = [np.maximum(tracker.variance, 0.0) for tracker in self._trackers]
         factors = [m.factor for m in self._moments]
-        return CompressedGrid(self.layout, self.lam, self.n, coordinates, residuals, factors)
+        return CompressedGrid(self.layout, self.lam, self.n, coordinates, residuals, factors, self._single)
 
     def freeze(self) -> CompressedView:
         """The embedding as it is now, for a plan that outlives later updates."""

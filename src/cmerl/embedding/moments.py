@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -121,7 +122,11 @@ class Moments:
 
 @dataclass(frozen=True)
 class CompressedGrid:
-    """Coordinates of q states × A actions: one matrix (m, q) an action if split, else one (m, q·A)."""
+    """Coordinates of q states × A actions: one matrix (m, q) an action if split, else one (m, q·A).
+
+    With ``single``, means are products in single precision: a plan asks for them at every step, each time all
+    coordinates are read, and they are far less accurate than that already.
+    """
 
     layout: Layout
     lam: float
@@ -129,10 +134,17 @@ class CompressedGrid:
     coordinates: Sequence[FloatArray]
     residuals: Sequence[FloatArray]
     factors: Sequence[Cholesky]  # of M̃
+    single: bool = False
 
     def expectation(self, coef: Sequence[FloatArray]) -> FloatArray:
         """α(z)ᵀy (q, A)."""
-        return by_action([c @ C for c, C in zip(coef, self.coordinates, strict=True)], self.layout)
+        pairs = zip(coef, self._operands, strict=True)
+        means = [np.asarray(c.astype(C.dtype, copy=False) @ C, dtype=np.float64) for c, C in pairs]
+        return by_action(means, self.layout)
+
+    @cached_property
+    def _operands(self) -> Sequence[NDArray[Any]]:
+        return [C.astype(np.float32) for C in self.coordinates] if self.single else self.coordinates
 
     def std(self) -> FloatArray:
         """σ(z) (q, A): with the residual, or uncertainty would collapse away from the dictionary."""

@@ -60,6 +60,7 @@ def compressed(
         keep=keep,
         rebuild=rebuild and (tolerance > 0 or value_tolerance > 0),
         centre=centre,
+        single=tolerance > 0,
     )
 
 
