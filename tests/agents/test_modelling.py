@@ -10,7 +10,7 @@ import pytest
 
 from cmerl import CMERL
 from cmerl.agents import modelling
-from cmerl.agents.cme_rl import REPLAN_SHARE, REPLAN_SURPRISE
+from cmerl.agents.cme_rl import REPLAN_SURPRISE, SLOW_SHARE
 from cmerl.agents.modelling import (
     choose_repeat,
     direct_loss,
@@ -91,6 +91,26 @@ def test_simulating_plans_together_gives_what_each_gives_alone() -> None:
 
 def test_where_nothing_differs_actions_are_held_longest() -> None:
     assert choose_repeat(learned(walk(0.0)), 10, np.full((1, 2), 0.5), Matern(1.5, 0.1)) == 5
+
+
+@pytest.mark.parametrize(
+    ("means", "expected"),
+    [
+        ((-5.0, -4.0, -4.5, -6.0), 2),  # the best, however little certain that is
+        ((-5.0, -4.0, -4.015, -4.025), 3),  # or a longer one within a thousandth of ten steps that cost up to 2
+        ((-4.0, -4.5, -4.5, -4.0), 5),
+        ((-3.9, -4.0, -4.5, -5.0), 1),
+    ],
+)
+def test_the_repeat_is_what_does_best_or_longer_if_that_is_as_good(
+    means: tuple[float, ...], expected: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    noise = np.array([-2.0, 2.0, -1.0, 1.0])  # differs from start to start and sums to 0
+    returns = np.array(means)[:, None] + noise * np.arange(4)[:, None]
+    monkeypatch.setattr(modelling, "simulate", lambda *_: returns)
+    data = walk(0.0)
+    embedding = learned(replace(data, rewards=np.where(np.arange(len(data)) % 2, -2.0, 0.0)))
+    assert choose_repeat(embedding, 10, np.full((4, 2), 0.5), Matern(1.5, 0.1)) == expected
 
 
 def test_repeats_are_compared_with_nothing_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -258,7 +278,7 @@ def test_with_a_displacement_plans_are_made_anew_once_enough_of_all_that_is_know
     asked = [rest for episode, *rest in agent.asked if episode > 0]
     assert len(asked) == sum(r.length - 1 for r in agent.history[1:])
     for surprise, gain, replanned in asked:
-        assert replanned == (surprise > max(REPLAN_SURPRISE, REPLAN_SHARE * gain))
+        assert replanned == (surprise > max(REPLAN_SURPRISE, SLOW_SHARE * gain))
     assert any(replanned for *_, replanned in asked)
     assert any(surprise > REPLAN_SURPRISE and not replanned for surprise, _, replanned in asked)
 

@@ -25,7 +25,7 @@ from cmerl.transitions import Points, Transitions, concatenate
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.intp]
 
-LANDMARKS = 500
+LANDMARKS = 600
 MOST_WEIGHTS = 1_500_000  # landmarks² × actions: what a backup reads
 REACH = 5  # steps ahead at which landmarks are put, so that V is known where plans lead
 SMOOTHNESS = 4.0  # lengthscale of V over the distance between landmarks

@@ -14,6 +14,7 @@ FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.intp]
 
 NUGGET = 1e-8  # relative; centres may nearly coincide
+ROUNDING = 1e-14  # of squared distances, relative to the largest
 IMPLIED = 1e-6  # a bump of which the others leave less than this is not needed
 
 
@@ -27,26 +28,26 @@ def farthest_points(X: FloatArray, count: int, apart: float = 0.0) -> tuple[IntA
         count: most rows.
         apart: stop when all points are within this distance of a chosen one.
     """
-    chosen = [int(np.argmin(np.square(X - X.mean(axis=0)).sum(axis=1)))]
-    columns = np.ascontiguousarray(X.T)
-    squares = _squares(columns, chosen[0])
+    X = X - X.mean(axis=0)
+    norms = np.einsum("ij,ij->i", X, X)
+    chosen = [int(norms.argmin())]
+    squares = _squares(X, norms, chosen[0])
+    least = max(apart**2, ROUNDING * float(norms.max()))
     while len(chosen) < count:
-        i = int(np.argmax(squares))
-        if squares[i] <= apart**2:
+        i = int(squares.argmax())
+        if squares[i] <= least:
             break
         chosen.append(i)
-        np.minimum(squares, _squares(columns, i), out=squares)
-    return np.array(chosen, dtype=np.intp), float(np.sqrt(squares.max()))
+        np.minimum(squares, _squares(X, norms, i), out=squares)
+    return np.array(chosen, dtype=np.intp), float(np.sqrt(max(squares.max(), 0.0)))
 
 
-def _squares(columns: FloatArray, i: int) -> FloatArray:
-    """Squared distances to point i (n,); column by column is quickest for a few columns."""
-    total = np.zeros(columns.shape[1])
-    for column in columns:
-        difference = column - column[i]
-        difference *= difference
-        total += difference
-    return total
+def _squares(X: FloatArray, norms: FloatArray, i: int) -> FloatArray:
+    """Squared distances to point i (n,), by ‖x‖² − 2⟨x, x_i⟩ + ‖x_i‖²."""
+    squares: FloatArray = X @ (-2.0 * X[i])
+    squares += norms
+    squares += norms[i]
+    return squares
 
 
 class Bumps:
