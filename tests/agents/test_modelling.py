@@ -76,7 +76,7 @@ def test_simulating_plans_together_gives_what_each_gives_alone() -> None:
     problem = Problem(9, 2.0, RBF(0.1), Matern(1.5, 0.1), None, FailureBudget(0.5, learned_reward=True))
     task, order = Task(problem, Greedy(), -1.0), np.arange(2)
     plans = {k: make_plan([embedding.with_repeat(k)], task, episode=1, order=order) for k in (1, 3)}
-    starts = np.array([[0.3, 0.4], [0.7, 0.5], [0.75, 0.1]])
+    starts = np.array([[0.3, 0.4], [0.9, 0.5], [0.7, 0.5], [0.75, 0.1]])  # from the second one every step ends
     together = simulate(embedding, plans, starts, 9)
     for i, plan in enumerate(plans.values()):
         for j, start in enumerate(starts):

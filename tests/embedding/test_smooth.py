@@ -18,6 +18,13 @@ def test_farthest_points_keep_a_lonely_region() -> None:
     np.testing.assert_allclose(radius, nearest.max())
 
 
+def test_a_point_that_comes_again_is_not_chosen_again() -> None:
+    X = 1e3 + np.random.default_rng(0).normal(size=(50, 6))
+    rows, radius = farthest_points(np.repeat(X, 20, axis=0), 300)
+    assert sorted(rows // 20) == list(range(50))
+    assert radius < 1e-6
+
+
 def test_with_every_point_a_centre_it_is_kernel_ridge_regression_and_its_residuals_are_left_out_ones() -> None:
     rng = np.random.default_rng(1)
     X, Y = rng.normal(size=(30, 2)), rng.normal(size=(30, 2))
