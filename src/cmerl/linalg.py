@@ -69,7 +69,8 @@ class Cholesky:
 
     def __init__(self) -> None:
         self._L = GrowingMatrix()
-        self._blocks: list[_Block] = []  # BLOCK rows each, the last one fewer
+        self._made: list[_Block] = []  # BLOCK rows each, the last one fewer
+        self._covered = 0  # rows for which blocks were made
         self.jitter = 0.0
 
     @classmethod
@@ -84,7 +85,6 @@ class Cholesky:
         """A factor that is known already, L (n, n) lower triangular."""
         factor = cls()
         factor._L.resize(len(L), len(L))[...] = L
-        factor._extend_blocks(0)
         return factor
 
     def arrays(self) -> Arrays:
@@ -105,8 +105,9 @@ class Cholesky:
             size = stop - start
             inverse = arrays["inverses"][used : used + size * size].reshape(size, size)
             left = factor.L[start:stop, :start]
-            factor._blocks.append(_Block(left.copy() if size == BLOCK else left, inverse))
+            factor._made.append(_Block(left.copy() if size == BLOCK else left, inverse))
             used += size * size
+        factor._covered = factor.n
         return factor
 
     @property
@@ -162,7 +163,6 @@ class Cholesky:
         L = self._L.resize(n + k, n + k)
         L[n:, :n] = L21
         L[n:, n:] = L22
-        self._extend_blocks(n)
         self.jitter = max(self.jitter, jitter)
         return pivots.copy()
 
@@ -172,14 +172,21 @@ class Cholesky:
         L = self._L.resize(n + 1, n + 1)
         L[n, :n] = row
         L[n, n] = pivot
-        self._extend_blocks(n)
+
+    @property
+    def _blocks(self) -> list[_Block]:
+        """Blocks of all rows; made when they are asked for, so that rows may come one by one."""
+        if self._covered < self.n:
+            self._extend_blocks(self._covered)
+            self._covered = self.n
+        return self._made
 
     def _extend_blocks(self, old: int) -> None:
         """Prepare the blocks of rows that changed since there were ``old`` rows."""
         L = self.L
         for start in range(old - old % BLOCK, self.n, BLOCK):
             stop, have = min(start + BLOCK, self.n), max(old - start, 0)
-            known = self._blocks.pop() if have else None
+            known = self._made.pop() if have else None
             fresh = triangular_inverse(L[start + have : stop, start + have : stop])
             inverse = fresh
             if known is not None:  # only the new rows of the block are worked out
@@ -188,7 +195,7 @@ class Cholesky:
                 inverse[have:, :have] = -fresh @ (L[start + have : stop, start : start + have] @ known.inverse)
             # A full block never changes again: a copy of its own is read as one stream.
             left = L[start:stop, :start]
-            self._blocks.append(_Block(left.copy() if stop - start == BLOCK else left, inverse))
+            self._made.append(_Block(left.copy() if stop - start == BLOCK else left, inverse))
 
     def half_solve(self, B: FloatArray) -> FloatArray:
         """L⁻¹B for B (r,) or (r, q); r < n solves with the leading r rows, the factor as it was then."""
@@ -196,11 +203,11 @@ class Cholesky:
 
     def half_solve_from(self, row: int, X: FloatArray) -> FloatArray:
         """Finish L⁻¹B in place where the first ``row`` rows of X are solved already and the rest hold B."""
-        start, r = row, self._check_rows(X)
+        start, r, blocks = row, self._check_rows(X), self._blocks
         while start < r:
             b = start // BLOCK
             lo, stop = b * BLOCK, min((b + 1) * BLOCK, r)
-            left, inverse = self._blocks[b]
+            left, inverse = blocks[b]
             here = slice(start - lo, stop - lo)
             if lo:
                 X[start:stop] -= left[here] @ X[:lo]
@@ -213,6 +220,9 @@ class Cholesky:
 
     def solve(self, B: FloatArray) -> FloatArray:
         """(K + diag(ridge))⁻¹B for B (r,) or (r, q); r < n solves with the leading r rows."""
+        if len(B) == self.n <= BLOCK and self.n:
+            inverse = self._blocks[0].inverse
+            return np.asarray(inverse.T @ (inverse @ B))
         return self._back_solve(self.half_solve(B))
 
     def back_solve(self, B: FloatArray) -> FloatArray:
@@ -239,10 +249,10 @@ class Cholesky:
         return np.asarray(x)
 
     def _back_solve(self, X: FloatArray) -> FloatArray:
-        r = self._check_rows(X)
+        r, blocks = self._check_rows(X), self._blocks
         for lo in reversed(range(0, r, BLOCK)):
             rows = min(lo + BLOCK, r) - lo
-            left, inverse = self._blocks[lo // BLOCK]
+            left, inverse = blocks[lo // BLOCK]
             X[lo : lo + rows] = inverse[:rows, :rows].T @ X[lo : lo + rows]
             if lo:
                 X[:lo] -= left[:rows].T @ X[lo : lo + rows]
