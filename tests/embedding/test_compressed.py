@@ -241,16 +241,16 @@ def test_rebuilding_equals_learning_everything_at_once() -> None:
     np.testing.assert_allclose(a, b, atol=1e-9)
 
 
-def test_points_are_chosen_anew_only_after_the_data_doubled_and_a_tenth_of_them_came_by_arrival() -> None:
+def test_points_are_chosen_anew_only_after_the_data_doubled_and_they_grew_by_a_quarter() -> None:
     """Counted by hand: with these kernels every distinct state is a landmark and every state-action a coordinate."""
     sketch = compressed(Delta(), Delta(), LAM, ACTIONS)
     for states, chosen, choices in (
         (range(20), 20, 1),
         (range(20), 20, 1),  # doubled, but nothing came
-        (range(20, 22), 20, 1),  # a tenth, not more
-        (range(22, 23), 23, 2),
-        (range(23, 65), 23, 2),  # not doubled since
-        (range(1), 65, 3),
+        (range(20, 25), 20, 1),  # a quarter, not more
+        (range(25, 26), 26, 2),
+        (range(26, 71), 26, 2),  # not doubled since
+        (range(1), 71, 3),
     ):
         cells = np.array(states, dtype=float)[:, None]
         none = np.zeros(len(cells))

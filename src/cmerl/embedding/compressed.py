@@ -32,7 +32,7 @@ from cmerl.transitions import Points, Transitions, concatenate, saveable, take
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.intp]
 
-ARRIVED = 0.1  # share of a dictionary that came by arrival, up to which a new choice would change next to nothing
+ARRIVED = 0.25  # by which a dictionary may grow by arrival before it is chosen anew
 
 
 class CompressedEmbedding:
