@@ -84,11 +84,11 @@ class Task:
         """The most that can be left at ``step``, shifted."""
         steps = self.problem.horizon - step
         most = steps * self.problem.width
-        if self.hope is not None and steps > 0:
+        if self.hope is not None:
             best, more, once, *_ = self.hope
             # What is only hoped for is not discounted: it must be worth the way.
             most = min(most, self.worth(steps) * (best - self.r_min) + steps * more + once)
-        if self.max_return is None or steps == 0:
+        if self.max_return is None:
             return most
         return min(most, max(self.max_return - self.problem.horizon * self.r_min, 0.0))
 
