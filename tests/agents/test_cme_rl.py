@@ -360,6 +360,8 @@ def test_an_option_that_does_not_exist_is_an_error():
         ("delta", "small"),
         ("max_return", np.nan),
         ("max_return", "much"),
+        ("time_homogeneous", "no"),
+        ("certify", "no"),
         ("bonus", ["tight"]),
         ("replan", "maybe"),
         ("states", np.zeros((3, 2))),

@@ -74,6 +74,9 @@ class Options:
             raise InputError(f"reward must be 'learned' or a callable (observation, action), not {reward!r}")
         if replan not in (True, False, "auto"):
             raise InputError(f"replan must be True, False or 'auto', not {replan!r}")
+        for name, flag in (("time_homogeneous", time_homogeneous), ("certify", certify)):
+            if flag not in (True, False):
+                raise InputError(f"{name} must be True or False, not {flag!r}")
         settled = mode.provable or isinstance(mode, AutoMode)  # one plan an episode
         if replan is True and settled:
             raise InputError(f"bonus {mode.name!r} never replans inside an episode: drop replan=True")
