@@ -123,6 +123,23 @@ def test_agents_whose_log_was_dropped_are_saved_and_go_on_bit_for_bit(
     assert CMERL.load(f"{tmp_path}/again", env=env).embedding.n == 120
 
 
+def test_a_displacement_whose_log_was_dropped_is_saved_and_goes_on_bit_for_bit(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: object
+) -> None:
+    monkeypatch.setattr(memory, "KEEP", 90)
+    env = gymnasium.make("Pendulum-v1", max_episode_steps=30)
+    agent = CMERL(env, model="displacement").learn(4)
+    assert agent._memory.batches is None
+    assert agent._memory._chosen_at == 90  # once more with all data, before they went
+    fits = agent._memory.displacement.fits
+    agent.save(f"{tmp_path}/agent")
+    loaded = CMERL.load(f"{tmp_path}/agent", env=env)
+    assert loaded.diagnostics() == agent.diagnostics()
+    returns = [[record.ret for record in a.learn(5).history] for a in (agent, loaded)]  # kernels are fitted again
+    assert returns[0] == returns[1]
+    assert agent._memory.displacement.fits == loaded._memory.displacement.fits == fits + 1
+
+
 @pytest.mark.parametrize("backend", ["auto", "compressed", "nystrom"])
 def test_saved_agents_on_continuous_states_go_on_bit_for_bit(backend: str, tmp_path: object) -> None:
     env = gymnasium.make("cmerl/PBall2D-v0")

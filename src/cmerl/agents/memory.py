@@ -146,10 +146,14 @@ class Memory:
         adapted = self._adapt_kernels()
         if self.displacement is None and (adapted or self._hand_over()):
             self._relearn()
-        if end and self.recipe.model != "direct" and self.n >= 2 * self._chosen_at:
+        if end and self.recipe.model != "direct" and (self._log_ends() or self.n >= 2 * self._chosen_at):
             self._choose_model()
-        if self.n >= KEEP and self.displacement is None and self._backend == "compressed":
+        if end and self._log_ends():
             self.batches = None
+
+    def _log_ends(self) -> bool:
+        """Whether the log is too long to keep, and not needed to go on."""
+        return self.n >= KEEP and (self.displacement is not None or self._backend == "compressed")
 
     @property
     def starts(self) -> FloatArray:
@@ -162,7 +166,7 @@ class Memory:
         data, recipe = self._all_data(), self.recipe
         model = self.displacement
         if model is None:
-            model = DisplacementEmbedding(recipe.actions, categorical=isinstance(recipe.action_kernel, Delta))
+            model = self._make_displacement()
             model.update(data)
         wanted = recipe.model == "displacement" or displacement_is_better(
             data, model, self.kernel, self.value_kernel, recipe.lam
@@ -174,6 +178,9 @@ class Memory:
         elif self.displacement is not None:
             self.displacement = None
             self._relearn()
+
+    def _make_displacement(self) -> DisplacementEmbedding:
+        return DisplacementEmbedding(self.recipe.actions, categorical=isinstance(self.recipe.action_kernel, Delta))
 
     def tensors(self, state_dims: int) -> dict[str, NDArray[Any]]:
         """The log as arrays, or the embeddings once it was dropped; states have ``state_dims`` columns."""
@@ -203,24 +210,30 @@ class Memory:
             self.update(tensors["steps"][start:stop].astype(np.intp), batch, end=bool(end))
 
     def _embedding_tensors(self) -> dict[str, NDArray[Any]]:
-        """Compressed embeddings as they are, and the kernels that they ended with."""
+        """Embeddings as they are, and the kernels that they ended with."""
         kernels = {"kernel": to_spec(self.kernel), "value_kernel": to_spec(self.value_kernel)}
-        about = json.dumps({"n": self.n, "backend": self._backend, **kernels})
+        backend = "displacement" if self.displacement is not None else self._backend
+        about = json.dumps({"n": self.n, "backend": backend, **kernels})
         parts = {}
         for i, E in enumerate(self.embeddings):
-            assert isinstance(E, CompressedEmbedding)  # only they live without a log
+            assert isinstance(E, CompressedEmbedding | DisplacementEmbedding)  # only they live without a log
             parts[f"embedding.{i}"] = E.arrays()
         named = np.frombuffer(about.encode(), dtype=np.uint8)
         return {"memory.about": named, "memory.starts": self.starts, **nested(parts)}
 
     def _restore_embeddings(self, tensors: dict[str, NDArray[Any]]) -> None:
         about = json.loads(tensors["memory.about"].tobytes())
-        self.n, self._backend, self.batches = about["n"], about["backend"], None
+        self.n, self.batches = about["n"], None
         self._starts = list(tensors["memory.starts"])
         self.kernel, self.value_kernel = from_spec(about["kernel"]), from_spec(about["value_kernel"])
-        self._make()
+        if about["backend"] == "displacement":
+            self.displacement = self._make_displacement()
+            self.embeddings = [self.displacement]
+        else:
+            self._backend = about["backend"]
+            self._make()
         for i, E in enumerate(self.embeddings):
-            assert isinstance(E, CompressedEmbedding)
+            assert isinstance(E, CompressedEmbedding | DisplacementEmbedding)
             E.restore(part(tensors, f"embedding.{i}"))
 
     def _learn(self, steps: IntArray, batch: Transitions) -> None:

@@ -8,15 +8,18 @@ optimistic prior Q reverts to the most that can be left. It carries no proof.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cmerl.embedding.dynamics import Dynamics, Motion, fit_shape
+from cmerl.embedding.accuracy import transition_arrays, transitions_of
+from cmerl.embedding.displacement_grid import DisplacementGrid, Model, Target, sigma_points
+from cmerl.embedding.dynamics import Dynamics, Motion, Shape, fit_shape
 from cmerl.embedding.smooth import farthest_points
 from cmerl.errors import InputError
+from cmerl.growing import Arrays, nested, part
 from cmerl.kernels import Kernel, Matern
 from cmerl.kernels.fitting import Fit
 from cmerl.linalg import Cholesky
@@ -31,84 +34,6 @@ REACH = 5  # steps ahead at which landmarks are put, so that V is known where pl
 SMOOTHNESS = 4.0  # lengthscale of V over the distance between landmarks
 KEEP = 5000  # transitions; when there are more, half of them stay
 NOTICEABLE = 0.25  # noise below this fraction of the distance between landmarks is finer than V
-
-
-class Target(NamedTuple):
-    """What ``backup`` regresses: reward·r + V(s') + offset, V as coefficients around its mean."""
-
-    coef: FloatArray
-    mean: float
-    reward: float
-    offset: float
-    terminal: float
-
-
-class DisplacementGrid:
-    """States × actions with the action held: where they lead, what they earn, how new they are."""
-
-    def __init__(self, model: Model, x: FloatArray) -> None:
-        self._model = model
-        y, reward, ended = model.dynamics.hold(x, model.repeat)
-        unknown = np.zeros(ended.shape) if model.sure else model.dynamics.unknown(x, y, ended)
-        self._reward, self._ended, self._unknown = reward.T, ended.T, unknown.T  # (q, A)
-        self._K = model.interpolant(y.transpose(1, 0, 2).reshape(-1, x.shape[1]))  # (q·A, m)
-
-    def expectation(self, coef: Target) -> FloatArray:
-        """(1 − u)(reward·r + V(s') + offset) (q, A)."""
-        v = (self._K @ coef.coef).reshape(self._ended.shape) + coef.mean
-        y = coef.reward * self._reward + np.where(self._ended, coef.terminal, v) + coef.offset
-        return np.asarray((1.0 - self._unknown) * y)
-
-    def weights(self) -> FloatArray:
-        """Weights on V at the landmarks (q·A, m); their mean takes what interpolation leaves."""
-        T = self._model.factor.solve(self._K.T).T
-        W = T + ((1.0 - T.sum(axis=1)) / T.shape[1])[:, None]
-        return np.asarray(W * ((1.0 - self._unknown) * ~self._ended).reshape(-1, 1))
-
-    def std(self) -> FloatArray:
-        """σ (q, A)."""
-        return np.sqrt(self._unknown)
-
-    def weight_norm1(self) -> FloatArray:
-        """‖α‖₁ (q, A) of the weights on landmarks."""
-        return np.asarray(np.abs(self.weights()).sum(axis=1).reshape(self._ended.shape))
-
-
-@dataclass(frozen=True, eq=False)
-class Model:
-    """Everything learned by one moment; it also is the view that a plan keeps.
-
-    ``repeat`` may differ between the states of a grid. If it is ``sure``, nothing counts as new.
-    """
-
-    centre: FloatArray
-    scale: FloatArray
-    actions: FloatArray
-    dynamics: Dynamics
-    landmarks: FloatArray
-    kernel: Matern
-    factor: Cholesky
-    noise: FloatArray
-    repeat: int | IntArray
-    sure: bool = False
-    _last: dict[bytes, DisplacementGrid] = field(init=False, repr=False, default_factory=dict)
-
-    def grid(self, states: Points) -> DisplacementGrid:
-        """At encoded states × actions; what was asked last is not computed again."""
-        asked = np.asarray(states)
-        key = asked.tobytes()
-        if key not in self._last:
-            self._last.clear()
-            self._last[key] = DisplacementGrid(self, self.scaled(asked))
-        return self._last[key]
-
-    def scaled(self, states: FloatArray) -> FloatArray:
-        """Encoded states in the units of the model."""
-        return (states - self.centre) / self.scale
-
-    def interpolant(self, y: FloatArray) -> FloatArray:
-        """k(y, landmarks) (q, m), averaged over the noise."""
-        return np.asarray(sum(self.kernel(y + e, self.landmarks) for e in self.noise) / len(self.noise))
 
 
 class DisplacementEmbedding:
@@ -188,6 +113,29 @@ class DisplacementEmbedding:
             return actions
         return np.asarray(np.all(actions[:, None] == self.actions[None], axis=2), dtype=np.float64)
 
+    # --- on disk ---
+
+    def arrays(self) -> Arrays:
+        """All that is kept, for saving; one made the same way goes on from it bit for bit."""
+        assert self._data is not None
+        own = {
+            "counts": np.array([self.n, self.fits, self._fitted_at, self.repeat]),
+            "centre": self._centre,
+            "scale": self._scale,
+        }
+        fits = {"displacement": self._shape.displacement, "reward": self._shape.reward}
+        parts = {name: chosen.arrays() for name, chosen in fits.items() if chosen is not None}
+        return {**own, **nested({"data": transition_arrays(self._data), **parts})}
+
+    def restore(self, arrays: Arrays) -> None:
+        """Go on from what was saved."""
+        self.n, self.fits, self._fitted_at, self.repeat = arrays["counts"].tolist()
+        self._centre, self._scale = arrays["centre"], arrays["scale"]
+        saved = [part(arrays, name) for name in ("displacement", "reward")]
+        self._shape = Shape(*(Fit.from_arrays(chosen) if chosen else None for chosen in saved))
+        self._data = transitions_of(part(arrays, "data"))
+        self._model = self._grid = None
+
     # --- the model of the moment ---
 
     @property
@@ -222,7 +170,7 @@ class DisplacementEmbedding:
         kernel = Matern(1.5, SMOOTHNESS * max(radius, 1e-3))
         landmarks = points[rows]
         factor = Cholesky.of(kernel(landmarks, landmarks), 1e-6)
-        noise = _sigma_points(dynamics.residuals, NOTICEABLE * radius)
+        noise = sigma_points(dynamics.residuals, NOTICEABLE * radius)
         scales = self._centre, self._scale
         return Model(*scales, actions, dynamics, landmarks, kernel, factor, noise, self.repeat)
 
@@ -363,14 +311,3 @@ def _ahead(dynamics: Dynamics, x: FloatArray) -> FloatArray:
     path = dynamics.path(some, np.ones((REACH, len(some)), dtype=bool))
     y = path[:, -1].reshape(-1, x.shape[1])
     return np.asarray(y[np.all(np.abs(y) < np.abs(x).max(axis=0) + 1.0, axis=1)])
-
-
-def _sigma_points(residuals: FloatArray, noticeable: float) -> FloatArray:
-    """Displacements (p, d) with the covariance of the residuals; just zero where that is too small to matter."""
-    covariance = np.atleast_2d(np.cov(residuals.T)) if len(residuals) > 1 else np.zeros((residuals.shape[1],) * 2)
-    values, vectors = np.linalg.eigh(covariance)
-    scales = np.sqrt(np.maximum(values, 0.0))
-    if scales.max() <= noticeable:
-        return np.zeros((1, len(covariance)))
-    arms = np.sqrt(len(values)) * (vectors * scales).T
-    return np.vstack([arms, -arms])

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cmerl.errors import KernelError
+from cmerl.growing import Arrays
 from cmerl.linalg import Cholesky
 
 FloatArray = NDArray[np.float64]
@@ -31,6 +32,15 @@ class Fit:
     lengthscales: FloatArray
     ridge: float
     evidence: float
+
+    def arrays(self) -> Arrays:
+        """For saving."""
+        return {"lengthscales": self.lengthscales, "numbers": np.array([self.ridge, self.evidence])}
+
+    @classmethod
+    def from_arrays(cls, arrays: Arrays) -> Fit:
+        """The fit that was saved."""
+        return cls(arrays["lengthscales"], *arrays["numbers"].tolist())
 
 
 def fit(X: FloatArray, Y: FloatArray) -> Fit:
