@@ -38,8 +38,8 @@ FloatArray = NDArray[np.float64]
 log = logging.getLogger("cmerl")
 
 REPLAN_SURPRISE = 1.0  # nats of information gained since the last plan, after which a new one is worth its time;
-REPLAN_SHARE = 0.05  # and this share of all gained so far, in the first episode, where everything is a surprise,
-SLOW_SHARE = 0.1  # or this one where motion may be smooth: a step tells little there, and plans take long
+REPLAN_SHARE = 0.05  # and this share of all gained so far, in the first episode, where everything is a surprise, and
+# where a plan takes long
 
 
 class CMERL(ProvingAgent):
@@ -351,8 +351,7 @@ class CMERL(ProvingAgent):
         if not self.options.replan or self._surprise <= REPLAN_SURPRISE:
             return None
         patient = not self.history or self._memory.displacement is not None
-        share = REPLAN_SHARE if self.options.model == "direct" else SLOW_SHARE
-        if patient and self._surprise <= share * sum(E.information_gain for E in self._memory.embeddings):
+        if patient and self._surprise <= REPLAN_SHARE * sum(E.information_gain for E in self._memory.embeddings):
             return None
         self._absorb()
         plan = self._make_plan(True, 1.0, len(self.history), self._replans, step)
