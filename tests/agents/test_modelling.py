@@ -278,7 +278,7 @@ def test_with_a_displacement_plans_are_made_anew_once_enough_of_all_that_is_know
     asked = [rest for episode, *rest in agent.asked if episode > 0]
     assert len(asked) == sum(r.length - 1 for r in agent.history[1:])
     for surprise, gain, replanned in asked:
-        assert replanned == (surprise > max(REPLAN_SHARE, REPLAN_SURPRISE * gain))
+        assert replanned == (surprise > max(REPLAN_SURPRISE, REPLAN_SHARE * gain))
     assert any(replanned for *_, replanned in asked)
     assert any(surprise > REPLAN_SURPRISE and not replanned for surprise, _, replanned in asked)
 
