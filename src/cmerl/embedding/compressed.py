@@ -4,7 +4,7 @@ Coordinates φ̃ of state-actions come from a dictionary (compressed, Nyström) 
 kept, M̃ = Σφ̃φ̃ᵀ + λI and C̃ = Σwφ̃ᵀ, w the weights of V(s') on V at the landmarks, where alone V must be known.
 
 Dictionaries kept in the order of arrival can make the backup expansive, so they are chosen anew by greatest residual
-when the data have doubled and more than a few of their points came by arrival, and once more at ``keep`` transitions;
+when the data have doubled and they have grown by more than a quarter since, and once more at ``keep`` transitions;
 from then on the raw data are dropped, the dictionaries only grow up to their cap, and memory is flat.
 """
 
@@ -161,7 +161,7 @@ class CompressedEmbedding:
         return self._landmarks.full or any(m.features.full for m in self._moments)
 
     def _grown(self) -> bool:
-        """Whether more than a few points came by arrival since the last choice, or could not come at all."""
+        """Whether many points came by arrival since the last choice, or could not come at all."""
         if self._full:
             return True
         pairs = itertools.zip_longest(self._sizes(), self._chosen, fillvalue=0)
