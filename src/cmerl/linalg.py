@@ -20,7 +20,7 @@ from cmerl.growing import Arrays, GrowingMatrix, nested, part
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.intp]
 
-BLOCK = 256  # diagonal blocks are kept inverted: substitution becomes matrix products of this size
+BLOCK = 384  # diagonal blocks are kept inverted: substitution becomes matrix products of this size
 JITTER_LADDER = (0.0, 1e-14, 1e-12, 1e-10, 1e-8)  # relative to the largest diagonal entry
 NEGATIVE_VARIANCE = 1e-7  # relative; below this a negative conditional variance is round-off
 

@@ -10,13 +10,14 @@ import pytest
 
 from cmerl import CMERL
 from cmerl.agents import modelling
-from cmerl.agents.cme_rl import REPLAN_SHARE, REPLAN_SURPRISE
+from cmerl.agents.cme_rl import FIRST_SHARE, REPLAN_SHARE, REPLAN_SURPRISE
 from cmerl.agents.modelling import (
     choose_repeat,
     direct_loss,
     displacement_is_better,
     displacement_loss,
     prediction_error,
+    repeats_near,
     simulate,
 )
 from cmerl.agents.rewards import RewardRange
@@ -126,6 +127,21 @@ def test_repeats_are_compared_with_nothing_unknown(monkeypatch: pytest.MonkeyPat
     assert all(view.sure for view in asked.values())
     assert [view.repeat for k, view in asked.items() if k] == [k for k in asked if k] == list(modelling.REPEATS)
     assert not embedding.model.sure
+
+
+def test_a_repeat_that_was_chosen_moves_to_a_neighbour_at_most(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert [repeats_near(k) for k in (1, 2, 3, 5)] == [(1, 2), (1, 2, 3), (2, 3, 5), (3, 5)]
+    asked = []
+
+    def chosen(model, horizon, starts, value_kernel, repeats):
+        asked.append((model.repeat, tuple(repeats)))
+        return repeats[-1] if len(asked) == 1 else repeats[0]
+
+    monkeypatch.setattr("cmerl.agents.memory.choose_repeat", chosen)
+    env = gymnasium.make("Pendulum-v1", max_episode_steps=30)
+    agent = CMERL(env, seed=0, model="displacement").learn(4)
+    assert asked == [(1, (1, 2, 3, 5)), (5, (3, 5)), (3, (2, 3, 5))]
+    assert agent.embedding.diagnostics()["action repeat"] == 2
 
 
 @pytest.mark.parametrize("repeat", [1, 2, 3])
@@ -281,6 +297,12 @@ def test_with_a_displacement_plans_are_made_anew_once_enough_of_all_that_is_know
         assert replanned == (surprise > max(REPLAN_SURPRISE, REPLAN_SHARE * gain))
     assert any(replanned for *_, replanned in asked)
     assert any(surprise > REPLAN_SURPRISE and not replanned for surprise, _, replanned in asked)
+    first = [rest for episode, *rest in agent.asked if episode == 0]
+    for surprise, gain, replanned in first:
+        assert replanned == (surprise > max(REPLAN_SURPRISE, FIRST_SHARE * gain))
+    assert any(
+        surprise > max(REPLAN_SURPRISE, REPLAN_SHARE * gain) and not replanned for surprise, gain, replanned in first
+    )
 
 
 def test_provable_modes_refuse_displacements() -> None:

@@ -112,6 +112,14 @@ def test_matern_keeps_its_digits_at_small_distances() -> None:
     assert 1.0 - K[0, 0] == pytest.approx(exact, rel=1e-6)
 
 
+@pytest.mark.parametrize("nu", [0.5, 1.5, 2.5])
+def test_matern_in_single_precision_is_rounded_and_no_more(nu: float, XY: tuple[np.ndarray, np.ndarray]) -> None:
+    kernel = Matern(nu, 0.7)
+    single = kernel.single(*XY)
+    assert single.dtype == np.float32
+    np.testing.assert_allclose(single, kernel(*XY), rtol=1e-5, atol=1e-7)
+
+
 def test_rational_quadratic_tends_to_rbf(XY: tuple[np.ndarray, np.ndarray]) -> None:
     np.testing.assert_allclose(RationalQuadratic(1e9, 0.7)(*XY), RBF(0.7)(*XY), atol=1e-8)
 

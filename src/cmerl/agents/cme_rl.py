@@ -38,8 +38,8 @@ FloatArray = NDArray[np.float64]
 log = logging.getLogger("cmerl")
 
 REPLAN_SURPRISE = 1.0  # nats of information gained since the last plan, after which a new one is worth its time;
-REPLAN_SHARE = 0.05  # and this share of all gained so far, in the first episode, where everything is a surprise, and
-# where a plan takes long
+REPLAN_SHARE = 0.05  # and this share of all gained so far, where a plan takes long;
+FIRST_SHARE = 0.1  # this one in the first episode, where everything is a surprise
 
 
 class CMERL(ProvingAgent):
@@ -350,8 +350,8 @@ class CMERL(ProvingAgent):
     def _replanned(self, step: int) -> PlanPolicy | None:
         if not self.options.replan or self._surprise <= REPLAN_SURPRISE:
             return None
-        patient = not self.history or self._memory.displacement is not None
-        if patient and self._surprise <= REPLAN_SHARE * sum(E.information_gain for E in self._memory.embeddings):
+        share = REPLAN_SHARE if self._memory.displacement is not None else 0.0 if self.history else FIRST_SHARE
+        if share and self._surprise <= share * sum(E.information_gain for E in self._memory.embeddings):
             return None
         self._absorb()
         plan = self._make_plan(True, 1.0, len(self.history), self._replans, step)

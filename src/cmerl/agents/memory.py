@@ -18,7 +18,7 @@ from cmerl.agents.automatic import (
     shared_fraction,
     state_kernel,
 )
-from cmerl.agents.modelling import ROLLOUTS, choose_repeat, displacement_is_better
+from cmerl.agents.modelling import REPEATS, ROLLOUTS, choose_repeat, displacement_is_better, repeats_near
 from cmerl.agents.spaces import StateSpace
 from cmerl.embedding import (
     CompressedEmbedding,
@@ -172,7 +172,9 @@ class Memory:
             data, model, self.kernel, self.value_kernel, recipe.lam
         )
         if wanted:
-            repeat = choose_repeat(model, recipe.horizon, np.vstack(self._starts), self.value_kernel)
+            # Later choices move by one: plans and rollouts for repeats far from the present one are mostly wasted.
+            repeats = REPEATS if self.displacement is None else repeats_near(model.repeat)
+            repeat = choose_repeat(model, recipe.horizon, np.vstack(self._starts), self.value_kernel, repeats)
             self.displacement = model.with_repeat(repeat)
             self.embeddings = [self.displacement]
         elif self.displacement is not None:

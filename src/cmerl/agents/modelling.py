@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -85,7 +85,19 @@ def haste(horizon: int) -> float:
     return 1.0 - 1.0 / horizon
 
 
-def choose_repeat(embedding: DisplacementEmbedding, horizon: int, starts: FloatArray, value_kernel: Kernel) -> int:
+def repeats_near(repeat: int) -> tuple[int, ...]:
+    """A repeat that was chosen, the next shorter one and the next longer one."""
+    i = REPEATS.index(repeat)
+    return REPEATS[max(i - 1, 0) : i + 2]
+
+
+def choose_repeat(
+    embedding: DisplacementEmbedding,
+    horizon: int,
+    starts: FloatArray,
+    value_kernel: Kernel,
+    repeats: Sequence[int] = REPEATS,
+) -> int:
     """For how many steps plans should hold an action: what does best in simulation, or longer if that is as good.
 
     Long repeats make plans coarse; short ones let errors of interpolation pile up, one for each backup. The model is
@@ -96,13 +108,13 @@ def choose_repeat(embedding: DisplacementEmbedding, horizon: int, starts: FloatA
     problem = Problem(horizon, hi - lo, embedding.kernel, value_kernel, None, FailureBudget(0.5, learned_reward=True))
     task = Task(problem, Greedy(), lo, discount=haste(horizon))
     plans, order = {}, np.arange(len(embedding.actions))
-    for repeat in REPEATS:
+    for repeat in repeats:
         plans[repeat] = make_plan([embedding.with_repeat(repeat, sure=True)], task, episode=1, order=order)
     returns = simulate(embedding.with_repeat(1, sure=True), plans, starts[-ROLLOUTS:], horizon)
-    log.debug("simulated returns for repeats %s: %s", REPEATS, returns.mean(axis=1))
+    log.debug("simulated returns for repeats %s: %s", repeats, returns.mean(axis=1))
     means = returns.mean(axis=1)
     as_good = means >= means.max() - AS_GOOD * horizon * (hi - lo)
-    return max(k for k, good in zip(REPEATS, as_good, strict=True) if good)
+    return max(k for k, good in zip(repeats, as_good, strict=True) if good)
 
 
 def simulate(

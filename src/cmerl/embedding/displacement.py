@@ -162,7 +162,8 @@ class DisplacementEmbedding:
         data = self._motion(self._data)
         actions = self._features(self.actions)
         dynamics = Dynamics(data, self._shape, 100.0 if self._categorical else 1.0, actions)
-        points = np.vstack([data.x, data.y[~data.ended], _ahead(dynamics, data.x)])
+        left = np.append(np.any(data.y[:-1] != data.x[1:], axis=1), True)  # the others come again as the next state
+        points = np.vstack([data.x, data.y[left & ~data.ended], _ahead(dynamics, data.x)])
         count = min(LANDMARKS, int(np.sqrt(MOST_WEIGHTS / len(actions))))
         rows, radius = farthest_points(points, count, apart=1e-3)
         if len(rows) < count:  # all points are landmarks: how far half of them leave the others, halved along a curve

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,17 +35,18 @@ class DisplacementGrid:
         y, reward, ended = model.dynamics.hold(x, model.repeat)
         unknown = np.zeros(ended.shape) if model.sure else model.dynamics.unknown(x, y, ended)
         self._reward, self._ended, self._unknown = reward.T, ended.T, unknown.T  # (q, A)
-        self._K = model.interpolant(y.transpose(1, 0, 2).reshape(-1, x.shape[1]))  # (q·A, m)
+        self._y = y.transpose(1, 0, 2).reshape(-1, x.shape[1])  # (q·A, d)
+        self._K = model.interpolant(self._y, single=True)  # (q·A, m)
 
     def expectation(self, coef: Target) -> FloatArray:
         """(1 − u)(reward·r + V(s') + offset) (q, A)."""
-        v = (self._K @ coef.coef).reshape(self._ended.shape) + coef.mean
+        v = (self._K @ coef.coef.astype(np.float32)).reshape(self._ended.shape) + coef.mean
         y = coef.reward * self._reward + np.where(self._ended, coef.terminal, v) + coef.offset
         return np.asarray((1.0 - self._unknown) * y)
 
     def weights(self) -> FloatArray:
         """Weights on V at the landmarks (q·A, m); their mean takes what interpolation leaves."""
-        T = self._model.factor.solve(self._K.T).T
+        T = self._model.factor.solve(self._model.interpolant(self._y, single=False).T).T
         W = T + ((1.0 - T.sum(axis=1)) / T.shape[1])[:, None]
         return np.asarray(W * ((1.0 - self._unknown) * ~self._ended).reshape(-1, 1))
 
@@ -90,9 +91,14 @@ class Model:
         """Encoded states in the units of the model."""
         return (states - self.centre) / self.scale
 
-    def interpolant(self, y: FloatArray) -> FloatArray:
-        """k(y, landmarks) (q, m), averaged over the noise."""
-        return np.asarray(sum(self.kernel(y + e, self.landmarks) for e in self.noise) / len(self.noise))
+    def interpolant(self, y: FloatArray, *, single: bool) -> NDArray[Any]:
+        """k(y, landmarks) (q, m), averaged over the noise.
+
+        In single precision where it is only multiplied: a backup reads all of it, and values between landmarks are
+        far less accurate than that.
+        """
+        kernel = self.kernel.single if single else self.kernel
+        return np.asarray(sum(kernel(y + e, self.landmarks) for e in self.noise) / len(self.noise))
 
 
 def sigma_points(residuals: FloatArray, noticeable: float) -> FloatArray:

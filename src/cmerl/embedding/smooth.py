@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,30 +59,34 @@ class Bumps:
     Args:
         centres: (m, d).
         lengthscales: ℓ, one for all columns or one per column.
+        single: whether exponentials, which take most of the time, are in single precision.
     """
 
-    def __init__(self, centres: FloatArray, lengthscales: FloatArray | float = 1.0) -> None:
-        self._centres, self._scales = centres, lengthscales
+    def __init__(self, centres: FloatArray, lengthscales: FloatArray | float = 1.0, *, single: bool = False) -> None:
+        self._centres, self._scales, self._single = centres, lengthscales, single
         self._origin = centres.mean(axis=0)
         Q = (centres - self._origin) / lengthscales
         self._right = np.vstack([Q.T, -np.ones(len(Q)), -0.5 * np.square(Q).sum(axis=1)])
 
-    def __call__(self, X: FloatArray) -> FloatArray:
+    def __call__(self, X: FloatArray) -> NDArray[Any]:
         """k(x, centres) (…, m) at X (…, d)."""
         P = (X.reshape(-1, X.shape[-1]) - self._origin) / self._scales
         left = np.empty((len(P), P.shape[1] + 2))
         left[:, :-2], left[:, -1] = P, 1.0
         np.einsum("ij,ij->i", P, 0.5 * P, out=left[:, -2])
         K = left @ self._right
-        np.exp(np.minimum(K, 0.0, out=K), out=K)
+        np.minimum(K, 0.0, out=K)
+        if self._single:
+            K = K.astype(np.float32)
+        np.exp(K, out=K)
         return np.asarray(K.reshape(*X.shape[:-1], -1))
 
-    def split(self, actions: FloatArray) -> tuple[Bumps, FloatArray]:
+    def split(self, actions: FloatArray, *, single: bool = False) -> tuple[Bumps, FloatArray]:
         """The bumps of states, and those of given actions (A, e), the last columns: (A, m). k is their product."""
         d = self._centres.shape[1] - actions.shape[1]
         scales = np.broadcast_to(self._scales, self._centres.shape[1])
-        states, own = Bumps(self._centres[:, :d], scales[:d]), Bumps(self._centres[:, d:], scales[d:])
-        return states, own(actions)
+        states = Bumps(self._centres[:, :d], scales[:d], single=single)
+        return states, Bumps(self._centres[:, d:], scales[d:])(actions)
 
 
 def independent_points(X: FloatArray, count: int) -> IntArray:
@@ -122,10 +127,11 @@ class SmoothRegression:
     def of_actions(self, actions: FloatArray) -> Callable[[FloatArray], FloatArray]:
         """Predictions (A, q, p) for every action (A, e) at states (q, d), or at states of its own (A, q, d).
 
-        What depends on the action is computed once, and kernels of states are shared by all actions.
+        What depends on the action is computed once, and kernels of states are shared by all actions. Products are in
+        single precision: what that rounds away is far smaller than what the regression leaves unexplained.
         """
-        kernel, own = self._kernel.split(actions)
-        mean, coef = self._mean, own[:, :, None] * self._coef
+        kernel, own = self._kernel.split(actions, single=True)
+        mean, coef = self._mean, (own[:, :, None] * self._coef).astype(np.float32)
         return lambda states: np.asarray(mean + kernel(states) @ coef)
 
 
@@ -143,8 +149,8 @@ class Novelty:
         self._kernel = Bumps(X[rows])
         K = self._kernel(X)
         basis = Cholesky.of(K[rows], NUGGET)
-        C = basis.half_solve(K.T)
-        self.factor = Cholesky.of(C @ C.T, ridge)
+        half = basis.half_solve(K.T @ K)
+        self.factor = Cholesky.of(basis.half_solve(half.T), ridge)  # of the moments in an orthonormal basis
         # σ² = 1 − kᵀ[K⁻¹ − λ(…)⁻¹]k, one product with a matrix made once
         inverse = basis.half_solve(np.eye(len(rows)))
         left = self.factor.half_solve(inverse)
