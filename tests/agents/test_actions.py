@@ -32,7 +32,11 @@ def test_given_candidates_are_checked():
         ActionSet.of(box, [])
 
 
-@pytest.mark.parametrize("space", [spaces.Box(-np.inf, np.inf, (1,)), spaces.MultiDiscrete([100, 100])], ids=str)
+@pytest.mark.parametrize(
+    "space",
+    [spaces.Box(-np.inf, np.inf, (1,)), spaces.MultiDiscrete([100, 100]), spaces.Discrete(10**6)],
+    ids=str,
+)
 def test_a_space_without_bounds_or_with_too_many_actions_asks_for_candidates(space):
     with pytest.raises(InputError, match="actions="):
         ActionSet.of(space)

@@ -84,6 +84,7 @@ def test_with_an_order_cost_small_orders_do_not_pay():
         ({"backlog": -1}, "backlog must be an integer"),
         ({"stock": 99}, "stock must be an integer from 0 to 20"),
         ({"demand": -1.0}, "demand must have a positive finite mean"),
+        ({"demand": "many"}, "demand must be an array of numbers, but is 'many'"),
         ({"demand": [0.5, 0.6]}, "demand must be a mean, or probabilities"),
         ({"prices": {"sail": 3}}, "prices know sale, .* but were given sail"),
         ({"prices": {"sale": np.nan}}, "prices must be finite, but sale"),

@@ -109,6 +109,8 @@ def test_agents_have_regret_there():
         ({"R": ((-1.0,),)}, "R must be symmetric and positive definite"),
         ({"Q": ((1.0, 2.0), (0.0, 1.0))}, "Q must be symmetric"),
         ({"B": ((1.0,),)}, r"B must be a finite array of shape \(2, 1\)"),
+        ({"A": "x"}, "A must be an array of numbers, but is 'x'"),
+        ({"A": 0.5}, r"A must be a finite array of shape \(1, 1\), but has shape \(\)"),
         ({"start": (9.0, 9.0)}, "start must have shape"),
         ({"noise": np.nan}, "noise and max_action must be finite"),
     ],

@@ -171,7 +171,7 @@ def _given(space: spaces.Space[Any], actions: Sequence[Any]) -> list[Any]:
 
 
 def _enumerate(space: spaces.Space[Any]) -> list[Any]:
-    if isinstance(space, spaces.Discrete):
+    if isinstance(space, spaces.Discrete) and space.n <= MOST_ACTIONS:
         return list(range(int(space.start), int(space.start + space.n)))
     if isinstance(space, spaces.MultiDiscrete | spaces.MultiBinary):
         starts, sizes = np.zeros(space.shape, dtype=np.int64), np.full(space.shape, 2)

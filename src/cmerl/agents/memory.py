@@ -163,13 +163,12 @@ class Memory:
     def _choose_model(self) -> None:
         """When the data have doubled, ask them whether displacements predict better, and how long to hold actions."""
         self._chosen_at = self.n
-        data, recipe = self._all_data(), self.recipe
-        model = self.displacement
+        recipe, model = self.recipe, self.displacement
         if model is None:
             model = self._make_displacement()
-            model.update(data)
+            model.update(self._all_data())
         wanted = recipe.model == "displacement" or displacement_is_better(
-            data, model, self.kernel, self.value_kernel, recipe.lam
+            model, self.kernel, self.value_kernel, recipe.lam
         )
         if wanted:
             # Later choices move by one: plans and rollouts for repeats far from the present one are mostly wasted.

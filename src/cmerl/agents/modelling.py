@@ -30,19 +30,20 @@ AS_GOOD = 0.001  # of the range of returns: closer than this, the longer repeat 
 
 
 def displacement_is_better(
-    data: Transitions, displacement: DisplacementEmbedding, kernel: Kernel, value_kernel: Kernel, lam: float
+    displacement: DisplacementEmbedding, kernel: Kernel, value_kernel: Kernel, lam: float
 ) -> bool:
     """Whether next states, left out one by one, follow closely from a displacement, and far better than directly.
 
     The noise is that of the typical step: a bump into a wall now and then does not count.
     """
+    data = displacement.data
     alive = np.flatnonzero(~data.terminated)
     if len(alive) < 2:
         return False
     rows = alive[np.linspace(0, len(alive) - 1, min(len(alive), HELD_OUT)).astype(np.intp)]
     next_states = np.asarray(data.next_states)[rows]
     direct = direct_loss(kernel(np.asarray(data.Z)[rows], np.asarray(data.Z)[rows]), next_states, value_kernel, lam)
-    residuals = displacement.residuals(data)[rows]
+    residuals = displacement.left_out_residuals[rows]
     moved = displacement_loss(next_states, residuals, value_kernel)
     motion = next_states - np.asarray(data.Z)[rows, : next_states.shape[1]]
     scale = np.maximum(motion.std(axis=0), 1e-12)

@@ -117,7 +117,6 @@ class DisplacementEmbedding:
 
     def arrays(self) -> Arrays:
         """All that is kept, for saving; one made the same way goes on from it bit for bit."""
-        assert self._data is not None
         own = {
             "counts": np.array([self.n, self.fits, self._fitted_at, self.repeat]),
             "centre": self._centre,
@@ -125,7 +124,7 @@ class DisplacementEmbedding:
         }
         fits = {"displacement": self._shape.displacement, "reward": self._shape.reward}
         parts = {name: chosen.arrays() for name, chosen in fits.items() if chosen is not None}
-        return {**own, **nested({"data": transition_arrays(self._data), **parts})}
+        return {**own, **nested({"data": transition_arrays(self.data), **parts})}
 
     def restore(self, arrays: Arrays) -> None:
         """Go on from what was saved."""
@@ -157,9 +156,7 @@ class DisplacementEmbedding:
         return other
 
     def _learn(self) -> Model:
-        if self._data is None:
-            raise InputError("a displacement embedding knows nothing before its first transitions")
-        data = self._motion(self._data)
+        data = self._motion(self.data)
         actions = self._features(self.actions)
         dynamics = Dynamics(data, self._shape, 100.0 if self._categorical else 1.0, actions)
         left = np.append(np.any(data.y[:-1] != data.x[1:], axis=1), True)  # the others come again as the next state
@@ -181,10 +178,20 @@ class DisplacementEmbedding:
         y, rewards, ended = model.dynamics.step(model.scaled(states), model.actions[which])
         return np.asarray(y * self._scale + self._centre), rewards, ended
 
+    @property
+    def data(self) -> Transitions:
+        """The transitions that are kept."""
+        if self._data is None:
+            raise InputError("a displacement embedding knows nothing before its first transitions")
+        return self._data
+
+    @property
+    def left_out_residuals(self) -> FloatArray:
+        """Observed minus predicted next states of the kept data (n, d), encoded, each as if it were left out."""
+        return np.asarray(self.model.dynamics.residuals * self._scale)
+
     def residuals(self, data: Transitions) -> FloatArray:
-        """Observed minus predicted next states (n, d), encoded; each of the kept data as if it were left out."""
-        if data is self._data:
-            return np.asarray(self.model.dynamics.residuals * self._scale)
+        """Observed minus predicted next states (n, d), encoded."""
         motion = self._motion(data)
         return np.asarray((motion.y - self.model.dynamics.step(motion.x, motion.a)[0]) * self._scale)
 
@@ -196,8 +203,7 @@ class DisplacementEmbedding:
     @property
     def reward_range(self) -> tuple[float, float]:
         """The least and the largest reward seen, and 0 if an episode ended."""
-        assert self._data is not None
-        rewards = np.append(self._data.rewards, 0.0) if self._data.terminated.any() else self._data.rewards
+        rewards = np.append(self.data.rewards, 0.0) if self.data.terminated.any() else self.data.rewards
         return float(rewards.min()), float(rewards.max())
 
     # --- the waist ---
@@ -276,14 +282,13 @@ class DisplacementEmbedding:
     def diagnostics(self) -> dict[str, Any]:
         """What was chosen and how well it predicts, in words and numbers."""
         model, shape = self.model, self._shape
-        assert self._data is not None
-        data = self._motion(self._data)
+        data = self._motion(self.data)
         moved = data.y - data.x
         explained = 1.0 - model.dynamics.residuals.var(axis=0).sum() / max(float(moved.var(axis=0).sum()), 1e-300)
         return {
             "backend": "displacement",
             "transitions": self.n,
-            "raw transitions kept": len(self._data),
+            "raw transitions kept": len(self.data),
             "landmarks": len(model.landmarks),
             "displacement kernel": _words(shape.displacement),
             "reward kernel": _words(shape.reward),

@@ -6,7 +6,7 @@ import operator
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from cmerl.errors import InputError
 
@@ -51,6 +51,14 @@ def check_number(name: str, value: Any) -> float:
         return float(value)
     except (TypeError, ValueError):
         raise InputError(f"{name} must be a number, but is {value!r}.") from None
+
+
+def check_numbers(name: str, value: ArrayLike) -> NDArray[np.float64]:
+    """Return ``value`` as a new array of floats, of any shape."""
+    try:
+        return np.array(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError(f"{name} must be an array of numbers, but is {value!r}.") from None
 
 
 def check_probability(name: str, value: Any) -> float:

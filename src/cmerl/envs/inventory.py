@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
-from cmerl.envs.checks import check_count, check_index
+from cmerl.envs.checks import check_count, check_index, check_numbers
 from cmerl.envs.finite import FiniteMDP, Floats, cumulative, draw
 from cmerl.errors import InputError
 
@@ -134,7 +134,7 @@ def _prices(given: dict[str, float]) -> Prices:
 
 def _demand(demand: float | ArrayLike) -> Floats:
     """Probabilities (n,) of demands 0 … n−1."""
-    law = np.asarray(demand, dtype=np.float64)
+    law = check_numbers("demand", demand)
     if law.ndim == 0:
         if not 0 < law < np.inf:
             raise InputError(f"demand must have a positive finite mean, but has {demand!r}.")

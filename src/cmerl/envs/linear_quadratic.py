@@ -9,7 +9,7 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import ArrayLike, NDArray
 
-from cmerl.envs.checks import check_count, check_number, check_options
+from cmerl.envs.checks import check_count, check_number, check_numbers, check_options
 from cmerl.errors import InputError
 from cmerl.linalg import solve_small
 from cmerl.oracles.riccati import LinearQuadraticModel, solve_linear_quadratic
@@ -95,8 +95,8 @@ class LinearQuadratic(gymnasium.Env[Floats, Floats]):
 
 def _process(A: ArrayLike, B: ArrayLike, Q: ArrayLike, R: ArrayLike) -> tuple[Floats, Floats, Floats, Floats]:
     """The four matrices, checked."""
-    matrices = [np.array(M, dtype=np.float64) for M in (A, B, Q, R)]
-    d, m = len(matrices[0]), matrices[1].shape[-1] if matrices[1].ndim == 2 else 0
+    matrices = [check_numbers(name, M) for name, M in zip("ABQR", (A, B, Q, R), strict=True)]
+    d, m = len(np.atleast_1d(matrices[0])), matrices[1].shape[-1] if matrices[1].ndim == 2 else 0
     for name, M, shape in zip("ABQR", matrices, [(d, d), (d, m), (d, d), (m, m)], strict=True):
         if M.shape != shape or not np.isfinite(M).all():
             raise InputError(f"{name} must be a finite array of shape {shape}, but has shape {M.shape}.")
