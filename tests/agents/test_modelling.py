@@ -51,6 +51,14 @@ def test_smooth_motion_is_modelled_by_displacements_and_noise_is_not(noise: floa
     assert displacement_is_better(learned(data), RBF(0.1), Matern(1.5, 0.1), 0.1) is expected
 
 
+def test_models_are_compared_by_what_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    embedding = learned(walk(0.0))
+    wrong = np.full((150, 2), 0.1)
+    monkeypatch.setattr(DisplacementEmbedding, "left_out_residuals", property(lambda self: wrong))
+    assert np.abs(embedding.residuals(embedding.data)).max() < 0.01
+    assert not displacement_is_better(embedding, RBF(0.1), Matern(1.5, 0.1), 0.1)
+
+
 def test_the_direct_loss_leaves_each_transition_out() -> None:
     rng = np.random.default_rng(0)
     Z, Y, lam, value_kernel = rng.random((8, 2)), rng.random((8, 2)), 0.2, Matern(1.5, 0.5)
@@ -269,6 +277,13 @@ def test_mountain_car_is_solved_in_a_few_episodes() -> None:
 def test_where_waiting_costs_nothing_the_goal_is_not_put_off_until_it_is_missed() -> None:
     agent = CMERL(gymnasium.make("MountainCarContinuous-v0", max_episode_steps=200), seed=100).learn(4)
     assert min(r.ret for r in agent.history[1:]) > 80  # without the goal it would be below 0
+
+
+def test_with_a_direct_model_plans_are_made_anew_after_a_nat_but_more_in_the_first_episode() -> None:
+    agent = Watched(gymnasium.make("cmerl/PBall2D-v0"), seed=0).learn(4)
+    for episode, surprise, gain, replanned in agent.asked:
+        assert replanned == (surprise > max(REPLAN_SURPRISE, 0.0 if episode else FIRST_SHARE * gain))
+    assert any(replanned and surprise < FIRST_SHARE * gain for _, surprise, gain, replanned in agent.asked)
 
 
 class Watched(CMERL):

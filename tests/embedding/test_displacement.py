@@ -175,6 +175,20 @@ def test_the_spread_at_state_actions_is_that_of_the_grid(embedding: Displacement
         np.testing.assert_allclose(embedding.std(Z), embedding.grid(states).std()[:, a], atol=1e-12)
 
 
+def test_a_last_state_is_a_landmark_unless_the_episode_ended_there() -> None:
+    path = np.array([[0.0], [1.0], [2.0], [30.0]])  # the others are both a state and the next one
+    walks = [path, -path]
+    Z = np.vstack([np.hstack([p[:-1], np.zeros((3, 1))]) for p in walks])
+    nexts = np.vstack([p[1:] for p in walks])
+    ended = np.array([False, False, False, False, False, True])
+    found = DisplacementEmbedding(np.array([[0.0]]), categorical=True)
+    found.update(Transitions.of(Z, nexts, np.zeros(6), ended))
+    support = found.support[:, 0]
+    for state in (0.0, 1.0, 2.0, 30.0, -1.0, -2.0):
+        assert np.abs(support - state).min() < 0.1
+    assert np.abs(support + 30.0).min() > 0.1
+
+
 def test_more_data_than_are_kept_may_come_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(displacement, "KEEP", 100)
     rng = np.random.default_rng(0)
