@@ -350,7 +350,9 @@ class CMERL(ProvingAgent):
     def _replanned(self, step: int) -> PlanPolicy | None:
         if not self.options.replan or self._surprise <= REPLAN_SURPRISE:
             return None
-        share = REPLAN_SHARE if self._memory.displacement is not None else 0.0 if self.history else FIRST_SHARE
+        share = FIRST_SHARE if not self.history else 0.0
+        if self._memory.displacement is not None:
+            share = REPLAN_SHARE
         if share and self._surprise <= share * sum(E.information_gain for E in self._memory.embeddings):
             return None
         self._absorb()
