@@ -17,7 +17,7 @@ from cmerl.linalg import (
     triangular_inverse,
 )
 
-N = 600
+N = 2 * BLOCK + 88
 POINTS = np.random.default_rng(0).uniform(size=(N, 2))
 K = np.exp(-0.5 * ((POINTS[:, None] - POINTS[None]) ** 2).sum(axis=2) / 0.3**2)
 RIDGE = np.random.default_rng(1).uniform(0.05, 0.5, size=N)
@@ -324,3 +324,12 @@ def test_pivoted_cholesky_skips_what_repeats_and_what_is_zero() -> None:
     C, chosen = pivoted_cholesky(matrix, 1e-12, 3)
     assert len(chosen) == 1
     np.testing.assert_allclose(C.T @ C, matrix, atol=1e-15)
+
+
+def test_a_factor_that_was_saved_in_blocks_of_another_size_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cmerl.linalg.BLOCK", 256)
+    saved = appended([317]).arrays()
+    monkeypatch.undo()
+    found = Cholesky.from_arrays(saved)
+    assert found.n == 317
+    np.testing.assert_allclose(found.solve(np.ones(317)), np.linalg.solve(A[:317, :317], np.ones(317)), atol=1e-8)

@@ -99,6 +99,9 @@ class Cholesky:
         factor = cls()
         factor._L = GrowingMatrix.from_arrays(part(arrays, "L"))
         factor.jitter = float(arrays["jitter"].item())
+        sizes = [min(BLOCK, factor.n - start) for start in range(0, factor.n, BLOCK)]
+        if arrays["inverses"].size != sum(size * size for size in sizes):
+            return factor  # saved in blocks of another size: they are made again when they are asked for
         used = 0
         for start in range(0, factor.n, BLOCK):
             stop = min(start + BLOCK, factor.n)

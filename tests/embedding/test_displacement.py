@@ -57,6 +57,18 @@ def test_weights_give_the_expectation(embedding: DisplacementEmbedding) -> None:
     np.testing.assert_allclose(embedding.weights(Z) @ smooth, expected, atol=1e-5)
 
 
+def test_weights_are_those_of_the_interpolant_in_double_precision(embedding: DisplacementEmbedding) -> None:
+    model, states = embedding.model, np.random.default_rng(5).uniform(0.3, 0.6, size=(4, 2))
+    grid = model.grid(states)
+    y = model.dynamics.hold(model.scaled(states), 1)[0][0]  # where the first action leads
+    K = model.kernel(model.landmarks, model.landmarks) + 1e-6 * np.eye(len(model.landmarks))
+    near = np.mean([model.kernel(y + e, model.landmarks) for e in model.noise], axis=0)
+    T = np.linalg.solve(K, near.T).T
+    expected = T + (1.0 - T.sum(axis=1, keepdims=True)) / T.shape[1]
+    known = 1.0 - grid.std()[:, :1] ** 2
+    np.testing.assert_allclose(grid.weights()[::2], known * expected, atol=1e-8)
+
+
 def test_away_from_data_all_is_unknown_and_nothing_is_expected(embedding: DisplacementEmbedding) -> None:
     far = np.array([[-9.0, -7.0, 1.0]])
     coef = embedding.backup(np.ones(len(embedding.support)), offset=5.0)
