@@ -517,6 +517,27 @@ def test_actions_are_compared_before_clipping():
     assert plan.act(STATE, 0)[0] == 2
 
 
+@pytest.mark.parametrize("laws", [1, 6])
+@pytest.mark.parametrize("first_step", [0, 1, 5])
+def test_a_plan_of_the_later_steps_is_completed_bit_for_bit(laws, first_step):
+    rng = np.random.default_rng(first_step)
+    rows, states = np.arange(2.0)[:, None], rng.random((5, 1))
+    embeddings = [ExactEmbedding(StateAction(RBF(0.3), Delta()), 0.1, rows) for _ in range(laws)]
+    for embedding in embeddings:
+        Z = np.hstack([rng.random((20, 1)), rng.integers(2, size=(20, 1))])
+        embedding.update(Transitions.of(Z, rng.random((20, 1)), rng.random(20)))
+    budget = FailureBudget(0.1, learned_reward=True)
+    problem = Problem(horizon=6, width=1.0, kernel=RBF(0.3), value_kernel=RBF(0.3), tabular=None, budget=budget)
+    task = Task(problem, Practical(sigma_scale=0.5), r_min=0.0)
+    whole = make_plan(embeddings, task, episode=3, order=np.array([1, 0]))
+    later = make_plan(embeddings, task, episode=2, order=np.array([0, 1]), first_step=first_step)
+    completed = make_plan(embeddings, task, episode=3, order=np.array([1, 0]), later=later)
+    assert all(a is b for a, b in zip(completed.stages[first_step:], later.stages, strict=True))  # not planned twice
+    np.testing.assert_array_equal(completed.q_table(states), whole.q_table(states))
+    np.testing.assert_array_equal(completed.order, whole.order)
+    assert (completed.episode, completed.first_step, completed.transitions) == (3, 0, 20 * laws)
+
+
 @pytest.mark.parametrize("order", [[0, 1, 2], [2, 0, 1], [1, 2, 0]])
 def test_ties_are_broken_by_the_order_given(order):
     plan = tabular_plan(order, [])

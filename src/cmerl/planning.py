@@ -271,6 +271,7 @@ def make_plan(
     order: IntArray,
     first_step: int = 0,
     sign: float = 1.0,
+    later: Plan | None = None,
 ) -> Plan:
     """Backward pass [CO22, Alg. 1, lines 3-6].
 
@@ -281,20 +282,20 @@ def make_plan(
         order: actions in the order in which ties are broken, at every step (H, A), or one for all (A,).
         first_step: stop there; earlier steps are not needed any more.
         sign: +1 adds bonuses, −1 subtracts them.
+        later: a plan of the same task and embeddings, with bonuses that do not depend on t, whose steps are taken
+            over and only what comes before them is planned.
     """
     H, mode = task.problem.horizon, task.mode
     rewards = [_reward_estimate(E, task) for E in embeddings]
     norms = _Norms(embeddings, task, rewards, sign) if mode.needs_norms else None
-    stages: list[Stage] = []
-    site: Site
-    own_site: Site | None = None  # with one embedding, its support is the site of every step
-    v = np.zeros(len(embeddings[-1].support))  # V_{H+1} = 0 (line 3)
+    support = _Support(embeddings, task, rewards, sign)
+    stages: list[Stage] = [] if later is None else list(later.stages[::-1])
     repeat = embeddings[0].repeat
-    for step in reversed(range(first_step, H, repeat)):  # line 4
-        i = min(step, len(embeddings) - 1)
-        E = embeddings[i]
+    for step in reversed(range(first_step, H if later is None else later.first_step, repeat)):  # line 4
+        E = embeddings[min(step, len(embeddings) - 1)]
         span = min(repeat, H - step)
         left = H - span - step
+        v = support.values(stages[-1], step + span) if stages else np.zeros(len(E.support))  # V_{H+1} = 0 (line 3)
         terms = excess = BonusTerms()
         value_norms = None if norms is None else norms.current
         if left > 0 or mode.to_the_letter or (mode.rewards_too and task.known_reward is None):
@@ -305,21 +306,36 @@ def make_plan(
         stages += [stage] * span  # an action that is held may be changed at every step all the same
         if norms is not None:
             norms.advance(stage, step)
-        if step == first_step:
-            break
-        states = embeddings[i - 1].support  # of the step before, or of the one embedding
-        if len(states) == 0:
-            v = np.zeros(0)
-            continue
-        if len(embeddings) > 1:
-            site = Site(E.grid(states), states, task, rewards[i], sign)
-        elif own_site is None:
-            site = own_site = Site(E.grid(), states, task, rewards[0], sign)
-        v = clip_value(site.q(stage).max(axis=1), task, step, sign)  # lines 5-6
-    views = [E.freeze() for E in embeddings]
+    views = [E.freeze() for E in embeddings] if later is None else later.views
     n = sum(E.n for E in embeddings)
     orders = np.broadcast_to(order, (H, order.shape[-1]))
     return Plan(task, views, rewards, stages[::-1], orders, episode, n, first_step, sign)
+
+
+class _Support:
+    """V where backups need it: on the support of the embedding of the step before, or of the only one."""
+
+    def __init__(
+        self, embeddings: Sequence[Embedding], task: Task, rewards: Sequence[RewardEstimate | None], sign: float
+    ) -> None:
+        self._embeddings, self._task, self._rewards, self._sign = embeddings, task, rewards, sign
+
+    def values(self, stage: Stage, step: int) -> FloatArray:
+        """V at ``step``, which the step before regresses [CO22, Alg. 1, lines 5-6]."""
+        i = min(step, len(self._embeddings) - 1)
+        states = self._embeddings[i - 1].support
+        if len(states) == 0:
+            return np.zeros(0)
+        site = self._own if i == 0 else self._site(i, self._embeddings[i].grid(states), states)
+        return clip_value(site.q(stage).max(axis=1), self._task, step, self._sign)
+
+    @cached_property
+    def _own(self) -> Site:
+        """With one embedding, its support is the site of every step."""
+        return self._site(0, self._embeddings[0].grid(), self._embeddings[0].support)
+
+    def _site(self, i: int, grid: Grid, states: Points) -> Site:
+        return Site(grid, states, self._task, self._rewards[i], self._sign)
 
 
 def _stage(

@@ -10,7 +10,7 @@ import pytest
 
 from cmerl import CMERL
 from cmerl.agents import modelling
-from cmerl.agents.cme_rl import FIRST_SHARE, REPLAN_SHARE, REPLAN_SURPRISE
+from cmerl.agents.cme_rl import FIRST_SHARE, REPLAN_SHARE
 from cmerl.agents.modelling import (
     choose_repeat,
     direct_loss,
@@ -20,6 +20,7 @@ from cmerl.agents.modelling import (
     repeats_near,
     simulate,
 )
+from cmerl.agents.pending import REPLAN_SURPRISE
 from cmerl.agents.rewards import RewardRange
 from cmerl.confidence import FailureBudget, Greedy, Practical, Problem
 from cmerl.embedding import DisplacementEmbedding, ExactEmbedding
@@ -290,17 +291,17 @@ class Watched(CMERL):
     """Takes down what was new whenever it is asked whether to plan anew."""
 
     def _after_step(self, step, obs, action, reward, next_obs, done) -> None:
-        before = self._surprise
+        before = self._pending.surprise
         super()._after_step(step, obs, action, reward, next_obs, done)
         z = np.hstack([self.states.encode(obs), self.actions.encode(action)])
         sigma = float(self._memory.embeddings[0].std(z)[0])
-        assert self._surprise - before == pytest.approx(0.5 * np.log1p(sigma**2 / self.lam))
+        assert self._pending.surprise - before == pytest.approx(0.5 * np.log1p(sigma**2 / self.lam))
 
     def _replanned(self, step):
-        surprise, gain = self._surprise, self._memory.embeddings[0].information_gain
+        surprise, gain = self._pending.surprise, self._memory.embeddings[0].information_gain
         found = super()._replanned(step)
         self.asked = [*getattr(self, "asked", []), (len(self.history), surprise, gain, found is not None)]
-        assert self._surprise == (0.0 if found else surprise)
+        assert self._pending.surprise == (0.0 if found else surprise)
         return found
 
 

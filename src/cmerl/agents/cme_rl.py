@@ -15,21 +15,22 @@ from numpy.typing import ArrayLike, NDArray
 from cmerl.agents import storage
 from cmerl.agents.actions import ActionSet
 from cmerl.agents.alarm import LIMIT, late_rise
-from cmerl.agents.balancing import Balance, balance
 from cmerl.agents.base import Policy, check_step
 from cmerl.agents.calibration import about_next_states, about_values, motion_error
 from cmerl.agents.guarantees import Certifier
 from cmerl.agents.memory import Memory
 from cmerl.agents.modelling import haste, prediction_error
 from cmerl.agents.options import Auto, Options, RewardFunction
+from cmerl.agents.pending import Pending, Seen
 from cmerl.agents.policies import PlanPolicy
-from cmerl.agents.proofs import Pending, ProvingAgent
+from cmerl.agents.proofs import ProvingAgent
 from cmerl.agents.rewards import KnownReward, RewardRange
 from cmerl.agents.spaces import Angles, StateSpace
 from cmerl.confidence import Auto as AutoMode
 from cmerl.confidence import Greedy, Mode, Paper, as_mode
 from cmerl.embedding import ConditionalMeanEmbedding
 from cmerl.errors import CmerlError, InputError
+from cmerl.growing import nested, part
 from cmerl.planning import Hope, Plan, Task, make_plan
 from cmerl.transitions import Transitions
 
@@ -37,9 +38,8 @@ FloatArray = NDArray[np.float64]
 
 log = logging.getLogger("cmerl")
 
-REPLAN_SURPRISE = 1.0  # nats of information gained since the last plan, after which a new one is worth its time;
-REPLAN_SHARE = 0.05  # and this share of all gained so far, where a plan takes long;
-FIRST_SHARE = 0.1  # this one in the first episode, where everything is a surprise
+REPLAN_SHARE = 0.05  # of all information gained so far: what a new plan must bring where it takes long,
+FIRST_SHARE = 0.1  # and in the first episode, where everything is a surprise
 
 
 class CMERL(ProvingAgent):
@@ -160,9 +160,8 @@ class CMERL(ProvingAgent):
         self._certifier_made: Certifier | None = None
         self._contradicted: list[str] = []  # constants that the data say are too small
         self._rise_reported = False
-        self._pending: list[Pending] = []
-        self._plans: dict[tuple[bool, float], Plan] = {}  # of the next episode; emptied by every update
-        self._surprise = 0.0
+        self._pending = Pending()
+        self._plans: dict[tuple[bool, float], Plan] = {}  # the latest; emptied by every update
         self._replans = 0
         self._known_reward: KnownReward | None = None
         if options.reward != "learned":
@@ -178,6 +177,7 @@ class CMERL(ProvingAgent):
                 "they are lower bounds and the mode is heuristic here",
                 self.mode.name,
             )
+        self._planned_for = self._stakes()
 
     # --- for users ---
 
@@ -250,6 +250,7 @@ class CMERL(ProvingAgent):
 
     def _state(self) -> tuple[storage.Tensors, dict[str, Any]]:
         tensors = {**self._memory.tensors(self.states.dims), "actions": self.actions.table}
+        tensors |= nested({"pending": self._pending.arrays()})
         if self._all_states is not None:
             tensors["all_states"] = self._all_states
         about: dict[str, Any] = {"options": self.options.spec(), "rewards": self._rewards.spec()}
@@ -274,6 +275,8 @@ class CMERL(ProvingAgent):
         )
         self._contradicted = list(meta["contradicted"])
         self._memory.replay(tensors)
+        self._pending = Pending.from_arrays(part(tensors, "pending"))
+        self._planned_for = self._stakes()
 
     # --- choices ---
 
@@ -286,13 +289,6 @@ class CMERL(ProvingAgent):
         return self.states.encode_many(array)
 
     # --- planning ---
-
-    def _balance(self) -> Balance:
-        """Which candidate is to play next; all that this depends on is in the last record."""
-        assert isinstance(self.mode, AutoMode)
-        lo, hi = self.reward_range
-        report = self.history[-1].metrics["learners"] if self.history else None
-        return balance(self.mode, report, span=self.horizon * (hi - lo), delta=self.delta)
 
     def _task(self, explore: bool, playing: str | None = None) -> Task:
         """What is planned for; ``playing`` names the candidate of a past episode, where several are balanced."""
@@ -319,11 +315,16 @@ class CMERL(ProvingAgent):
         with_displacement = self._memory.displacement is not None
         return self._rewards.hope(len(self.history), self.horizon) if with_displacement else self._rewards.prize()
 
+    def _stakes(self) -> tuple[Any, ...]:
+        """What a plan depends on besides the data."""
+        return self.reward_range, self._rewards.may_end, self._hope()
+
     def _plan(self, explore: bool = True, sign: float = 1.0) -> Plan:
-        """The plan of the next episode, made once."""
-        key = (explore, sign)
-        if key not in self._plans:
-            self._plans[key] = self._make_plan(explore, sign, len(self.history), 0, 0)
+        """The plan of the next episode, made once; one that has outlived its episode only breaks ties anew."""
+        key, episode = (explore, sign), len(self.history)
+        plan = self._plans.get(key)
+        if plan is None or plan.first_step > 0 or plan.episode != episode + self.broken_off + 1:
+            self._plans[key] = self._make_plan(explore, sign, episode, 0, 0)
         return self._plans[key]
 
     def _make_plan(self, explore: bool, sign: float, episode: int, replans: int, first_step: int) -> Plan:
@@ -334,6 +335,7 @@ class CMERL(ProvingAgent):
             order=self._order(episode, replans),
             first_step=first_step,
             sign=sign,
+            later=self._plans.get((explore, sign)),
         )
 
     # --- learning ---
@@ -342,21 +344,20 @@ class CMERL(ProvingAgent):
         self._rewards.see(reward, step if done else None)
         state, next_state = self.states.encode(obs), self.states.encode(next_obs)
         z = np.hstack([state, self.actions.encode(action)])
-        self._pending.append((step, z, next_state, reward, done))
+        nats = 0.0
         if self.options.replan:
             embedding = self._memory.embeddings[min(step, len(self._memory.embeddings) - 1)]
-            self._surprise += 0.5 * float(np.log1p(embedding.std(z)[0] ** 2 / self.lam))
+            nats = 0.5 * float(np.log1p(embedding.std(z)[0] ** 2 / self.lam))
+        self._pending.add(Seen(step, z, next_state, reward, done), nats)
 
     def _replanned(self, step: int) -> PlanPolicy | None:
-        if not self.options.replan or self._surprise <= REPLAN_SURPRISE:
-            return None
         share = FIRST_SHARE if not self.history else 0.0
         if self._memory.displacement is not None:
             share = REPLAN_SHARE
-        if share and self._surprise <= share * sum(E.information_gain for E in self._memory.embeddings):
+        if not (self.options.replan and self._pending.worth_a_plan(self._memory.embeddings, share)):
             return None
         self._absorb()
-        plan = self._make_plan(True, 1.0, len(self.history), self._replans, step)
+        plan = self._plans[True, 1.0] = self._make_plan(True, 1.0, len(self.history), self._replans, step)
         return PlanPolicy(plan, self.states, self.actions)
 
     def _absorb(self) -> None:
@@ -367,13 +368,19 @@ class CMERL(ProvingAgent):
         self._replans = 0
         self._watch_values()
         self._evidence = self._gather_evidence() if self._pending and (True, 1.0) in self._plans else {}
-        if self._pending and (error := self._model_error(as_batch(self._pending))) is not None:
+        if self._pending and (error := self._model_error(self._pending.split()[1].batch()[1])) is not None:
             self._evidence["model_error"] = error
-        self._flush()
+        if not self._may_wait():
+            self._flush()
         begun = len(self.history) + self.broken_off + 1
         if self.mode.provable and any(self.options.constants.values()) and begun.bit_count() == 1:
             self._check_constants()  # after 1, 2, 4, 8 … episodes
             self._plans.clear()  # what was planned for the check belongs to no episode
+
+    def _may_wait(self) -> bool:
+        """Whether the next episode may go on with the last plan, as what is pending would hardly change it."""
+        lazy = self.options.replan and self._memory.displacement is None and not self._memory.due
+        return lazy and self._pending.may_wait(self._memory.n) and self._stakes() == self._planned_for
 
     def _model_error(self, data: Transitions) -> float | None:
         """The part of an episode's motion that was not foreseen; None where it is not known."""
@@ -402,24 +409,25 @@ class CMERL(ProvingAgent):
         return float(sigma)
 
     def _break_off(self) -> None:
-        # What was seen before the fault is true all the same; only a batch that the kernel refuses is lost.
+        # What was seen before the fault is true all the same; only an episode that the kernel refuses is lost.
+        for seen in self._pending.split():
+            self._pending = seen
+            with contextlib.suppress(CmerlError):
+                self._flush()
+        self._pending = Pending()
         with contextlib.suppress(CmerlError):
             self._end_episode()
 
     def _flush(self, *, end: bool = True) -> None:
         """Learn from the pending transitions."""
-        self._surprise = 0.0
         self._plans.clear()
-        if not self._pending:
-            return
-        pending, self._pending = self._pending, []
-        steps = np.array([step for step, *_ in pending], dtype=np.intp)
-        batch = as_batch(pending)
-        rewards = self._rewards.counted(batch.rewards, batch.terminated)
-        self._memory.update(steps, replace(batch, rewards=rewards), end=end)
-
-
-def as_batch(pending: list[Pending]) -> Transitions:
-    """Pending transitions as one batch."""
-    _, Z, next_states, rewards, done = zip(*pending, strict=True)
-    return Transitions.of(np.vstack(Z), np.vstack(next_states), rewards, done)
+        pending, self._pending = self._pending, Pending()
+        if pending:
+            steps, batch = pending.batch()
+            rewards = self._rewards.counted(batch.rewards, batch.terminated)
+            try:
+                self._memory.update(steps, replace(batch, rewards=rewards), end=end)
+            except CmerlError:  # nothing of it was learned
+                self._pending = pending
+                raise
+        self._planned_for = self._stakes()

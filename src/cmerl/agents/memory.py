@@ -137,8 +137,9 @@ class Memory:
                 self._make()
             raise
         self.n += len(batch)
-        if steps[0] == 0 and isinstance(batch.Z, np.ndarray):
-            self._starts = [*self._starts, batch.Z[0, : -self.recipe.actions.shape[1]]][-ROLLOUTS:]
+        if isinstance(batch.Z, np.ndarray):
+            begun = batch.Z[steps == 0, : -self.recipe.actions.shape[1]]
+            self._starts = [*self._starts, *begun][-ROLLOUTS:]
         if self.batches is None:
             return
         self.batches.append((steps, batch))
@@ -146,10 +147,16 @@ class Memory:
         adapted = self._adapt_kernels()
         if self.displacement is None and (adapted or self._hand_over()):
             self._relearn()
-        if end and self.recipe.model != "direct" and (self._log_ends() or self.n >= 2 * self._chosen_at):
+        if end and self.recipe.model != "direct" and self.due:
             self._choose_model()
         if end and self._log_ends():
             self.batches = None
+
+    @property
+    def due(self) -> bool:
+        """Whether something waits for the end of an episode: a choice of the model, or of what to keep."""
+        doubled = self.recipe.model != "direct" and self.n >= 2 * self._chosen_at
+        return self.batches is not None and (doubled or self._log_ends())
 
     def _log_ends(self) -> bool:
         """Whether the log is too long to keep, and not needed to go on."""

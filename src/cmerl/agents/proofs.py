@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from cmerl import oracles
 from cmerl.agents.actions import ActionSet
-from cmerl.agents.balancing import Balance
+from cmerl.agents.balancing import Balance, balance
 from cmerl.agents.base import Agent, check_step
 from cmerl.agents.guarantees import (
     CERTIFY_UP_TO,
@@ -24,6 +24,7 @@ from cmerl.agents.guarantees import (
 from cmerl.agents.memory import Memory
 from cmerl.agents.options import Options
 from cmerl.agents.pac import PacPolicy, check_request, statement
+from cmerl.agents.pending import Pending
 from cmerl.agents.policies import PlanPolicy
 from cmerl.agents.rewards import RewardRange
 from cmerl.agents.spaces import StateSpace
@@ -44,9 +45,6 @@ from cmerl.planning import Plan, Task, make_plan
 
 FloatArray = NDArray[np.float64]
 
-Pending = tuple[int, FloatArray, FloatArray, float, bool]
-"""Step, state-action, next state, reward, terminated: seen but not yet learned."""
-
 log = logging.getLogger("cmerl")
 
 
@@ -59,7 +57,7 @@ class ProvingAgent(Agent):
     _memory: Memory
     _rewards: RewardRange
     _all_states: FloatArray | None
-    _pending: list[Pending]
+    _pending: Pending
     _contradicted: list[str]
     _certifier_made: Certifier | None
 
@@ -70,10 +68,6 @@ class ProvingAgent(Agent):
     @abstractmethod
     def _task(self, explore: bool, playing: str | None = None) -> Task:
         """What is planned for; ``playing`` names the candidate of a past episode, where several are balanced."""
-
-    @abstractmethod
-    def _balance(self) -> Balance:
-        """Which candidate is to play next; all that this depends on is in the last record."""
 
     @property
     def mode(self) -> Mode:
@@ -194,8 +188,8 @@ class ProvingAgent(Agent):
         if isinstance(self._model, oracles.FiniteModel):
             varies = int(np.count_nonzero(self._model.start)) > 1
         else:
-            begun = [np.asarray(batch.Z)[0] for steps, batch in self._memory.batches or [] if steps[0] == 0]
-            first = {z[: self.states.dims].tobytes() for z in begun}
+            begun = [np.asarray(batch.Z)[steps == 0] for steps, batch in self._memory.batches or []]
+            first = {z[: self.states.dims].tobytes() for Z in begun for z in Z}
             varies = len(first) > 1
         if varies:
             raise InputError("the first state varies between episodes, and a PAC policy is for one first state only")
@@ -237,26 +231,33 @@ class ProvingAgent(Agent):
             return "none: norms of V are taken on the data alone"
         return "holds with probability 1 - delta"
 
+    def _balance(self) -> Balance:
+        """Which candidate is to play next; all that this depends on is in the last record."""
+        assert isinstance(self.mode, AutoMode)
+        lo, hi = self.reward_range
+        report = self.history[-1].metrics["learners"] if self.history else None
+        return balance(self.mode, report, span=self.horizon * (hi - lo), delta=self.delta)
+
     def _gather_evidence(self) -> dict[str, Any]:
         """What the episode that has just been played, but not yet learned from, proves or tells of the candidates."""
-        plan, embeddings = self._plan(), self._memory.embeddings
         evidence: dict[str, Any] = {}
+        if not (self.mode.provable or isinstance(self.mode, AutoMode)):
+            return evidence
+        plan, seen = self._plan(), self._pending.seen
         if isinstance(self.mode, AutoMode):
             now = self._balance()
-            turn, ret, excess = now.turn(), sum(reward for _, _, _, reward, _ in self._pending), self._excess(plan)
+            turn, ret, excess = now.turn(), sum(s.reward for s in seen), self._excess(plan)
             greedy = None
             if not self.mode.provable:
                 excess = min(excess, now.span)  # no episode loses more than everything; a martingale must not be cut
                 if turn > 0:
-                    start = self._pending[0][1][:, : self.states.dims]
+                    start = seen[0].z[:, : self.states.dims]
                     greedy = float(self._plan(explore=False).value(start, 0)[0])
             after = now.after(turn, ret, excess, greedy)
             return {"active": now.learners[turn].label, "learners": after.report()}
-        if not self.mode.provable:
-            return evidence
         certifier = self._certifier
         if certifier is not None:
-            evidence |= certifier.check(plan, embeddings)
+            evidence |= certifier.check(plan, self._memory.embeddings)
         if self._proof().startswith("holds"):
             total = self._excess(plan) + (self.history[-1].metrics.get("excess", math.inf) if self.history else 0.0)
             evidence |= {"excess": total, "regret_bound": regret_bound(total, len(self.history) + 1, plan)}
@@ -264,9 +265,9 @@ class ProvingAgent(Agent):
 
     def _excess(self, plan: Plan) -> float:
         """What the pending episode may have cost at most, by the bonuses that it met."""
-        step, _, _, _, done = self._pending[-1]
-        Z = np.vstack([z for _, z, _, _, _ in self._pending])
-        return realised_excess(plan, self._memory.embeddings, Z, complete=done or step + 1 == self.horizon)
+        seen = self._pending.seen
+        complete = seen[-1].done or seen[-1].step + 1 == self.horizon
+        return realised_excess(plan, self._memory.embeddings, np.vstack([s.z for s in seen]), complete=complete)
 
     @property
     def _certifier(self) -> Certifier | None:

@@ -1,0 +1,95 @@
+"""What was seen but is not yet learned, how much it can teach, and when that is worth learning and a new plan."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cmerl.embedding import Embedding
+from cmerl.growing import Arrays
+from cmerl.transitions import Transitions
+
+FloatArray = NDArray[np.float64]
+
+REPLAN_SURPRISE = 1.0  # nats of information gathered since the last plan, after which a new one is worth its time
+MANY = 1000  # transitions: the first so many are learned episode by episode, and later no more than so many may wait
+
+
+class Seen(NamedTuple):
+    """One transition at a step of its episode: encoded state-action and next state (1, d), raw reward, its end."""
+
+    step: int
+    z: FloatArray
+    next_state: FloatArray
+    reward: float
+    done: bool
+
+
+class Pending:
+    """Transitions of one episode or several, in the order in which they were seen.
+
+    Attributes:
+        seen: them.
+        surprise: Σ½log(1 + σ²/λ) over them, the information that each would bring on its own; together they bring
+            less, so a limit on it holds for what is really missed.
+    """
+
+    def __init__(self, seen: Sequence[Seen] = (), surprise: float = 0.0) -> None:
+        self.seen, self.surprise = list(seen), surprise
+
+    def __len__(self) -> int:
+        return len(self.seen)
+
+    def add(self, seen: Seen, nats: float) -> None:
+        """One more, that would bring so much information."""
+        self.seen.append(seen)
+        self.surprise += nats
+
+    def worth_a_plan(self, embeddings: Sequence[Embedding], share: float) -> bool:
+        """Whether they bring enough to plan anew: a nat, and a share of all that was gained so far."""
+        if self.surprise <= REPLAN_SURPRISE:
+            return False
+        return share == 0.0 or self.surprise > share * sum(E.information_gain for E in embeddings)
+
+    def may_wait(self, learned: int) -> bool:
+        """Whether they are too little to be learned at the end of an episode, after ``learned`` others were."""
+        return self.surprise <= REPLAN_SURPRISE and len(self) <= MANY <= learned
+
+    def split(self) -> tuple[Pending, Pending]:
+        """Those of episodes before the latest one, and those of the latest one."""
+        first = max((i for i, seen in enumerate(self.seen) if seen.step == 0), default=0)
+        return Pending(self.seen[:first]), Pending(self.seen[first:])
+
+    def batch(self) -> tuple[NDArray[np.intp], Transitions]:
+        """Steps (n,) and transitions, of which there must be one at least."""
+        steps, Z, next_states, rewards, done = zip(*self.seen, strict=True)
+        return np.array(steps, dtype=np.intp), Transitions.of(np.vstack(Z), np.vstack(next_states), rewards, done)
+
+    def arrays(self) -> Arrays:
+        """All of it, for saving."""
+        if not self.seen:
+            return {}
+        steps, data = self.batch()
+        assert isinstance(data.Z, np.ndarray)
+        assert isinstance(data.next_states, np.ndarray)
+        return {
+            "steps": steps.astype(np.int64),
+            "Z": data.Z,
+            "next_states": data.next_states,
+            "rewards": data.rewards,
+            "terminated": data.terminated,
+            "surprise": np.array(self.surprise),
+        }
+
+    @classmethod
+    def from_arrays(cls, arrays: Arrays) -> Pending:
+        """The inverse of ``arrays``."""
+        if not arrays:
+            return cls()
+        columns = (arrays[name].tolist() for name in ("steps", "rewards", "terminated"))
+        rows = zip(*columns, arrays["Z"], arrays["next_states"], strict=True)
+        seen = [Seen(step, z[None], next_state[None], r, done) for step, r, done, z, next_state in rows]
+        return cls(seen, float(arrays["surprise"].item()))
