@@ -9,7 +9,7 @@ import gymnasium
 import numpy as np
 import pytest
 
-from cmerl.agents import CMERL, EpisodeRecord, memory, pending, storage
+from cmerl.agents import CMERL, EpisodeRecord, memory, storage
 from cmerl.agents.memory import Memory
 from cmerl.agents.pending import Pending, Seen
 from cmerl.errors import KernelError
@@ -31,7 +31,7 @@ EPISODES = {"exact": 24, "a law for each step": 60, "compressed": 24, "ends": 60
 
 @pytest.fixture
 def soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pending, "MANY", SOON)
+    monkeypatch.setattr("cmerl.agents.pending.MANY", SOON)
 
 
 def world_of(case: str) -> gymnasium.Env[Any, Any]:
@@ -110,7 +110,7 @@ def test_the_first_thousand_transitions_are_learned_episode_by_episode() -> None
 
 @pytest.mark.parametrize("options", [{"replan": False}, {"bonus": "split"}, {"bonus": "auto"}])
 def test_with_one_plan_an_episode_nothing_waits(monkeypatch: pytest.MonkeyPatch, options: dict[str, Any]) -> None:
-    monkeypatch.setattr(pending, "MANY", 0)
+    monkeypatch.setattr("cmerl.agents.pending.MANY", 0)
     agent = make("exact", **options).learn(15)
     assert agent.embedding.n == 15 * 20
 
@@ -341,7 +341,7 @@ def test_an_episode_that_the_kernel_refuses_takes_no_other_with_it(monkeypatch: 
 
     monkeypatch.setattr(agent._memory, "_learn", refuse)
     agent.env = Prize(gymnasium.make("cmerl/RiverSwim-v0"), 0, 0.125, end=False)
-    monkeypatch.setattr(pending, "REPLAN_SURPRISE", 0.0)  # so that it is learned at once
+    monkeypatch.setattr("cmerl.agents.pending.REPLAN_SURPRISE", 0.0)  # so that it is learned at once
     with pytest.raises(KernelError, match="no such point"):
         agent.learn(1)
     assert agent._memory.n == seen
