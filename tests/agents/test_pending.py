@@ -108,17 +108,18 @@ def test_the_first_thousand_transitions_are_learned_episode_by_episode() -> None
     assert agent.learn(10).embedding.n < 1200
 
 
+@pytest.mark.usefixtures("soon")
 @pytest.mark.parametrize("options", [{"replan": False}, {"bonus": "split"}, {"bonus": "auto"}])
-def test_with_one_plan_an_episode_nothing_waits(monkeypatch: pytest.MonkeyPatch, options: dict[str, Any]) -> None:
-    monkeypatch.setattr("cmerl.agents.pending.MANY", 0)
+def test_with_one_plan_an_episode_nothing_waits(options: dict[str, Any]) -> None:
     agent = make("exact", **options).learn(15)
     assert agent.embedding.n == 15 * 20
 
 
 @pytest.mark.usefixtures("soon")
 def test_displacements_learn_every_episode_and_models_are_still_compared() -> None:
-    agent = CMERL(gymnasium.make("MountainCar-v0"), horizon=15, seed=0, model="displacement").learn(12)
-    assert agent.embedding.n == 12 * 15
+    options = {"model": "displacement", "reward_range": (-1, 0), "lam": 10.0}  # so that hardly anything is new
+    agent = CMERL(gymnasium.make("MountainCar-v0"), horizon=10, seed=0, **options).learn(12)
+    assert agent.embedding.n == 12 * 10
     checked = []
 
     def nothing_is_due(agent: Any, record: EpisodeRecord) -> None:

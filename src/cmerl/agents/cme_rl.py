@@ -277,7 +277,6 @@ class CMERL(ProvingAgent):
         self._contradicted = list(meta["contradicted"])
         self._memory.replay(tensors)
         self._pending = Pending.from_arrays(part(tensors, "pending"))
-        self._planned_for = self._stakes()
 
     # --- choices ---
 
@@ -324,7 +323,7 @@ class CMERL(ProvingAgent):
         """The plan of the next episode, made once; one that has outlived its episode only breaks ties anew."""
         key, episode = (explore, sign), len(self.history)
         plan = self._plans.get(key)
-        if plan is None or plan.first_step > 0 or plan.episode != episode + self.broken_off + 1:
+        if plan is None or plan.episode != episode + self.broken_off + 1:
             self._plans[key] = self._make_plan(explore, sign, episode, 0, 0)
         return self._plans[key]
 
