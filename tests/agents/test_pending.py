@@ -26,7 +26,7 @@ CASES: dict[str, tuple[str, int, dict[str, Any]]] = {
     "compressed": ("cmerl/RiverSwim-v0", 20, {"backend": "compressed"}),
     "ends": ("FrozenLake-v1", 15, {}),
 }
-EPISODES = {"exact": 24, "a law for each step": 60, "compressed": 24, "ends": 60}
+EPISODES = {"exact": 30, "a law for each step": 60, "compressed": 30, "ends": 50}
 
 
 @pytest.fixture
@@ -79,14 +79,14 @@ class Noting(CMERL):
 
 
 @pytest.mark.usefixtures("soon")
-def test_episodes_wait_until_they_would_teach_a_nat_or_are_many_or_change_what_is_at_stake() -> None:
+def test_episodes_wait_until_they_would_teach_half_a_nat_or_are_many_or_change_what_is_at_stake() -> None:
     agent = make("exact", Noting).learn(60)
     assert isinstance(agent, Noting)
     for learned, pending, surprise, same, waited in agent.notes:
-        assert waited == (surprise <= 1.0 and learned >= SOON and pending <= SOON and same)
+        assert waited == (surprise <= 0.5 and learned >= SOON and pending <= SOON and same)
     assert any(waited for *_, waited in agent.notes)
-    assert any(not waited and surprise > 1.0 for _, _, surprise, _, waited in agent.notes)
-    assert any(not waited and surprise <= 1.0 and pending > SOON for _, pending, surprise, _, waited in agent.notes)
+    assert any(not waited and 0.5 < surprise < 1.0 for _, _, surprise, _, waited in agent.notes)
+    assert any(not waited and surprise <= 0.5 and pending > SOON for _, pending, surprise, _, waited in agent.notes)
     assert agent._memory.n + len(agent._pending) == sum(record.length for record in agent.history)
 
 
@@ -126,9 +126,9 @@ def test_displacements_learn_every_episode_and_models_are_still_compared() -> No
         checked.append(agent._memory._chosen_at)
         assert not agent._memory.due
 
-    direct = CMERL(gymnasium.make("cmerl/PBall2D-v0"), horizon=10, seed=0).learn(40, callback=nothing_is_due)
+    direct = CMERL(gymnasium.make("cmerl/PBall2D-v0"), horizon=10, seed=0).learn(20, callback=nothing_is_due)
     assert direct._memory.displacement is None
-    assert len(set(checked)) >= 5  # 10, 20, 40 … or a little more
+    assert len(set(checked)) >= 4  # 10, 20, 40 … or a little more
 
 
 class Prize(gymnasium.Wrapper):
@@ -270,9 +270,9 @@ def test_an_agent_made_again_from_lessons_goes_on_bit_for_bit(case: str) -> None
     waiting = 0
     for after, (record, lesson) in enumerate(zip(agent.history[:-5], lessons, strict=False), start=1):
         again.relearn(record, unpack(lesson))
-        waiting = max(waiting, len(again._pending))
+        waiting = max(waiting, len(again._pending) - record.length)
         assert again._memory.n + len(again._pending) == sum(r.length for r in agent.history[:after])
-    assert waiting > again.horizon
+    assert waiting > 0  # of several episodes
     assert bits(again.learn(5).history) == bits(agent.history)
 
 
@@ -297,10 +297,10 @@ def test_a_run_that_was_killed_while_something_waited_is_resumed_bit_for_bit() -
             record.get("line", {}).pop("seconds", None)
         return [pack(record) for record in found]
 
-    unit = units.units_of(parse({"environment": "cmerl/RiverSwim-v0", "agents": ["cme-rl"], "episodes": 32}))[0]
+    unit = units.units_of(parse({"environment": "cmerl/RiverSwim-v0", "agents": ["cme-rl"], "episodes": 28}))[0]
     whole: list[bytes] = []
     units.play(unit, Tape(whole))
-    for episodes in (11, 12, 13, 14, 15):
+    for episodes in (20, 22, 25):
         resumed = whole[: 1 + episodes]
         units.play(unit, Tape(resumed))
         assert told(resumed) == told(whole)
@@ -342,7 +342,7 @@ def test_an_episode_that_the_kernel_refuses_takes_no_other_with_it(monkeypatch: 
 
     monkeypatch.setattr(agent._memory, "_learn", refuse)
     agent.env = Prize(gymnasium.make("cmerl/RiverSwim-v0"), 0, 0.125, end=False)
-    monkeypatch.setattr("cmerl.agents.pending.REPLAN_SURPRISE", 0.0)  # so that it is learned at once
+    monkeypatch.setattr("cmerl.agents.pending.WAIT_SURPRISE", 0.0)  # so that it is learned at once
     with pytest.raises(KernelError, match="no such point"):
         agent.learn(1)
     assert agent._memory.n == seen

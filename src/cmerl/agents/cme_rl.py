@@ -76,8 +76,8 @@ class CMERL(ProvingAgent):
             ``B_R`` on ‖R‖_φ, both for rewards counted from the lower end of ``reward_range``.
         misspecification: ζ, where value functions are only known to lie within ζ of functions of norm B_V ("tight",
             "split", "paper").
-        replan: plan anew inside an episode once it brought a nat of information, and let later episodes that bring
-            less wait to be learned; "auto" does so except in provable modes.
+        replan: plan anew inside an episode once a nat of information was gathered, and let later episodes that bring
+            less than half a nat wait to be learned; "auto" does so except in provable modes.
         time_homogeneous: False learns a transition law for each step of the episode.
         certify: in provable modes, where the world is finite and known, record at every episode whether Θ_P lay in
             the confidence set and Q was optimistic.

@@ -15,6 +15,7 @@ from cmerl.transitions import Transitions
 FloatArray = NDArray[np.float64]
 
 REPLAN_SURPRISE = 1.0  # nats of information gathered since the last plan, after which a new one is worth its time
+WAIT_SURPRISE = 0.5  # nats that may wait between episodes, where a plan for all steps is made
 MANY = 1000  # transitions: the first so many are learned episode by episode, and later no more than so many may wait
 
 
@@ -56,7 +57,7 @@ class Pending:
 
     def may_wait(self, learned: int) -> bool:
         """Whether they are too little to be learned at the end of an episode, after ``learned`` others were."""
-        return self.surprise <= REPLAN_SURPRISE and len(self) <= MANY <= learned
+        return self.surprise <= WAIT_SURPRISE and len(self) <= MANY <= learned
 
     def split(self) -> tuple[Pending, Pending]:
         """Those of episodes before the latest one, and those of the latest one."""
