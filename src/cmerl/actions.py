@@ -11,7 +11,11 @@ FloatArray = NDArray[np.float64]
 
 PER_DIMENSION = 8  # candidates for each dimension of the action, besides the first
 MOST_CANDIDATES = 65  # a plan costs in proportion
-ROUNDS = 2  # of refinement, each at a quarter of the distance
+DIFFERENCE = 0.05  # between actions whose Q is compared: Q may be in single precision
+NEAR = 0.05  # what lies closer to a candidate need not be one
+MOST_PLAYED = 300  # actions of the past that candidates are chosen from
+ROUNDS = 3  # of refinement
+LENGTHS = 0.5 ** np.arange(2, 10)  # of steps; the longest is about half the distance between candidates
 
 
 def candidates(zero: FloatArray, rng: np.random.Generator) -> FloatArray:
@@ -47,40 +51,69 @@ def sobol(count: int, d: int, rng: np.random.Generator) -> FloatArray:
     return points[:count]
 
 
-def refine(q: Callable[[FloatArray], FloatArray], start: FloatArray, value: float, radius: float) -> FloatArray:
-    """A better action near the best candidate: slopes and curvatures of Q there, and the top of the parabola.
+def refine(
+    q: Callable[[FloatArray], FloatArray],
+    slope: Callable[[FloatArray], FloatArray],
+    start: FloatArray,
+    value: float,
+) -> FloatArray:
+    """A better action than the best candidate: projected gradient ascent, never worse than where it starts.
 
-    In each round Q is evaluated on both sides along every axis, and where the parabolas through these values are
-    highest; the best action seen is where the next round begins, so that the result is never worse than the start.
+    In each round Q is evaluated at steps of many lengths along the gradient, all at once, which takes hardly longer
+    than one; the best of them is where the next round begins.
 
     Args:
         q: values (k,) of actions (k, d) in [−1, 1]^d.
+        slope: the gradient of Q (d,) at one action (d,).
         start: the best candidate (d,).
         value: its Q.
-        radius: how far other candidates are.
     """
-    x, best, d = start, value, len(start)
+    x, best = start, value
     for _ in range(ROUNDS):
-        arms = radius * np.eye(d)
-        around = np.clip(np.vstack([x + arms, x - arms]), -1.0, 1.0)
-        values = q(around)
-        step = _vertex(np.diagonal(around[:d] - x), np.diagonal(around[d:] - x), values[:d] - best, values[d:] - best)
-        top = np.clip(x + step, -1.0, 1.0)[None]
-        tried, found = np.vstack([around, top]), np.append(values, q(top))
-        i = int(np.argmax(found))
-        if found[i] > best:
-            x, best = tried[i], float(found[i])
-        radius /= 4.0
+        uphill = slope(x)
+        uphill = np.where((x * uphill > 0.0) & (np.abs(x) >= 1.0), 0.0, uphill)  # no way out of the cube
+        steepness = float(np.linalg.norm(uphill))
+        # Between hills, as where one action was played again and again, no direction is uphill: all axes are tried.
+        ways = uphill[None] / steepness if steepness > 0.0 else np.vstack([np.eye(len(x)), -np.eye(len(x))])
+        tried = np.clip(x + (LENGTHS[:, None, None] * ways).reshape(-1, len(x)), -1.0, 1.0)
+        values = q(tried)
+        i = int(np.argmax(values))
+        if values[i] <= best:
+            break
+        x, best = tried[i], float(values[i])
     return x
 
 
-def _vertex(right: FloatArray, left: FloatArray, rise: FloatArray, fall: FloatArray) -> FloatArray:
-    """Where parabolas through (left, fall), (0, 0), (right, rise) are highest between left and right (d,)."""
-    width = np.where(right * left * (right - left) != 0.0, right * left * (right - left), 1.0)
-    bend = (rise * left - fall * right) / width
-    slope = (fall * right**2 - rise * left**2) / width
-    uphill = np.where(rise > fall, right, left)
-    return np.where(bend < 0.0, np.clip(-slope / np.where(bend < 0.0, 2.0 * bend, 1.0), left, right), uphill)
+def slope_by_differences(q: Callable[[FloatArray], FloatArray], x: FloatArray) -> FloatArray:
+    """The gradient (d,) of Q at one action (d,), from Q on both sides along every axis."""
+    arms = DIFFERENCE * np.eye(len(x))
+    ahead, behind = np.split(q(np.vstack([x + arms, x - arms])), 2)
+    return np.asarray((ahead - behind) / (2.0 * DIFFERENCE))
+
+
+def followed(fixed: FloatArray, played: FloatArray, count: int) -> FloatArray:
+    """Some of the actions played (k, d), so that with fixed candidates every one of them has one near.
+
+    What a plan loses for want of candidates grows with the square of the distance from the best action to the nearest
+    of them: one by one, those are chosen that lower the sum of these squares most.
+
+    Args:
+        fixed: candidates that there are in any case (A, d).
+        played: actions played (n, d).
+        count: most to choose.
+    """
+    some = played[np.linspace(0, len(played) - 1, min(len(played), MOST_PLAYED)).astype(np.intp)]
+    between = np.square(some[:, None] - some).sum(axis=2)
+    left = np.square(some[:, None] - fixed).sum(axis=2).min(axis=1)
+    chosen: list[int] = []
+    while len(chosen) < count:
+        gains = np.maximum(left[:, None] - between, 0.0).sum(axis=0)
+        best = int(np.argmax(gains))
+        if gains[best] <= NEAR**2:
+            break
+        chosen.append(best)
+        left = np.minimum(left, between[:, best])
+    return some[chosen]
 
 
 def _distinct(rows: FloatArray) -> FloatArray:

@@ -546,7 +546,7 @@ def test_candidates_of_continuous_actions():
             assert self.action_space.contains(action)
             return np.zeros(1), float(1 - abs(action[0] - 0.5)), False, False, {}
 
-    automatic = CMERL(Line(), horizon=2, reward_range=(-1, 1)).learn(12)
+    automatic = CMERL(Line(), horizon=2, reward_range=(-1, 1), model="direct").learn(12)
     assert automatic.history[-1].ret > 1.0  # random actions get 0.75 on average
     # A kernel that is smooth in the action may be sure of a neighbour too soon: here each is tried.
     separate, four = StateAction(RBF(1.0), Delta()), [[-1.0], [0.0], [0.5], [1.0]]

@@ -50,6 +50,21 @@ def test_bound_diameter_and_sign_hold(kernel: Kernel, X: np.ndarray) -> None:
         assert K.min() >= 0.0
 
 
+def test_gradient_is_the_limit_of_differences(kernel: Kernel) -> None:
+    rng = np.random.default_rng(0)
+    Y, step = rng.uniform(-2.0, 2.0, (9, 2)), 1e-3
+    for x in (rng.uniform(-2.0, 2.0, 2), Y[3], np.array([Y[5, 0], 0.3])):  # elsewhere, at a point, beside one
+        gradient = kernel.gradient(x, Y)
+        assert gradient.shape == Y.shape
+        for j in range(2):
+            e = step * np.eye(2)[j]
+            # four points: what is left out is of the order of step⁴
+            both = np.stack([e, -e])
+            near, far = kernel(x + both, Y), kernel(x + 2 * both, Y)
+            expected = (8.0 * (near[0] - near[1]) - (far[0] - far[1])) / (12.0 * step)
+            np.testing.assert_allclose(gradient[:, j], expected, rtol=1e-6, atol=2e-8 * max(kernel.bound, 1.0) ** 2)
+
+
 def test_no_points_give_an_empty_matrix(kernel: Kernel) -> None:
     none, some = np.empty((0, 2)), np.ones((3, 2))
     assert kernel(none).shape == (0, 0)

@@ -110,6 +110,17 @@ class ActionSet:
         """Whether there are more actions between these."""
         return self.scale is not None
 
+    @property
+    def following(self) -> int:
+        """How many of the last may follow actions played: none in one dimension, where a grid leaves no gaps."""
+        return len(self) // 4 if self.continuous and self.rows.shape[1] > 1 else 0
+
+    def with_rows(self, rows: FloatArray) -> ActionSet:
+        """Other candidates (A, d_a) of the same space."""
+        if rows is self.rows:
+            return self
+        return ActionSet(tuple(self.decode(row) for row in rows), rows, self.scale)
+
     def describe(self) -> str:
         """What is considered, in words."""
         return f"{len(self)} candidates of a continuous action" if self.continuous else f"{len(self)} actions"

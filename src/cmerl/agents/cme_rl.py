@@ -81,7 +81,8 @@ class CMERL(ProvingAgent):
         time_homogeneous: False learns a transition law for each step of the episode.
         certify: in provable modes, where the world is finite and known, record at every episode whether Θ_P lay in
             the confidence set and Q was optimistic.
-        actions: candidate actions, where the action space is not finite; by default a low-discrepancy set.
+        actions: candidate actions, where the action space is not finite; by default a low-discrepancy set, actions
+            between them where the agent acts, and with a displacement candidates that follow the actions played.
         states: all observations (S, …), where states are finitely many but not Discrete.
         angles: columns of the observation, or names of its parts, that are angles: a list where the period is 2π, or
             a map from each to its period.
@@ -153,6 +154,7 @@ class CMERL(ProvingAgent):
     def _set_up(self, all_states: FloatArray | None, options: Options, rewards: RewardRange) -> None:
         """Everything but the environment, the same for a new agent and a loaded one."""
         self._all_states, self.options, self._rewards = all_states, options, rewards
+        self._first_actions = self.actions
         self._memory = Memory(
             options.recipe(self.states, self.actions, self.horizon, self.seed),
             1 if options.time_homogeneous else self.horizon,
@@ -250,7 +252,7 @@ class CMERL(ProvingAgent):
     # --- on disk ---
 
     def _state(self) -> tuple[storage.Tensors, dict[str, Any]]:
-        tensors = {**self._memory.tensors(self.states.dims), "actions": self.actions.table}
+        tensors = {**self._memory.tensors(self.states.dims), "actions": self._first_actions.table}
         tensors |= nested({"pending": self._pending.arrays()})
         if self._all_states is not None:
             tensors["all_states"] = self._all_states
@@ -276,6 +278,7 @@ class CMERL(ProvingAgent):
         )
         self._contradicted = list(meta["contradicted"])
         self._memory.replay(tensors)
+        self._follow_memory()
         self._pending = Pending.from_arrays(part(tensors, "pending"))
 
     # --- choices ---
@@ -430,4 +433,12 @@ class CMERL(ProvingAgent):
             except CmerlError:  # nothing of it was learned
                 self._pending = pending
                 raise
+            self._follow_memory()
         self._planned_for = self._stakes()
+
+    def _follow_memory(self) -> None:
+        """Plan with the candidates that the memory has by now."""
+        if self._memory.actions is not self.actions.rows:
+            self.actions = self._first_actions.with_rows(self._memory.actions)
+            if self._known_reward is not None:
+                self._known_reward = self._known_reward.with_actions(self.actions)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cmerl.actions import followed
 from cmerl.agents.automatic import (
     WIDTH,
     automatic_kernel,
@@ -63,6 +64,7 @@ class Recipe:
         track_std: whether plans use σ.
         provable: whether bounds must hold: then "auto" stays exact, and V is interpolated as it is.
         seed: for random sketches.
+        following: how many of the last actions give way to actions played, where there is a displacement.
     """
 
     kernel: Kernel | None
@@ -77,6 +79,7 @@ class Recipe:
     seed: int
     model: str = "direct"
     horizon: int = 1
+    following: int = 0
 
     def kernels(self, rho: float, spread: FloatArray) -> tuple[Kernel, Kernel]:
         """k_φ and k_ψ, as given or as the data have it."""
@@ -88,15 +91,15 @@ class Recipe:
         """Whether the data have no say in the kernels."""
         return self.kernel is not None and self.value_kernel is not None
 
-    def make(self, kernel: Kernel, value_kernel: Kernel, backend: str) -> Embedding:
-        """An empty embedding."""
+    def make(self, kernel: Kernel, value_kernel: Kernel, backend: str, actions: FloatArray) -> Embedding:
+        """An empty embedding over these actions (A, d_a)."""
         if backend == "compressed":
-            return compressed(kernel, value_kernel, self.lam, self.actions, keep=KEEP, centre=not self.provable)
+            return compressed(kernel, value_kernel, self.lam, actions, keep=KEEP, centre=not self.provable)
         if backend == "nystrom":
-            return nystrom(kernel, self.lam, self.actions, keep=KEEP)
+            return nystrom(kernel, self.lam, actions, keep=KEEP)
         if backend == "fourier":
-            return fourier(kernel, self.lam, self.actions, seed=self.seed)
-        return ExactEmbedding(kernel, self.lam, self.actions, track_std=self.track_std)
+            return fourier(kernel, self.lam, actions, seed=self.seed)
+        return ExactEmbedding(kernel, self.lam, actions, track_std=self.track_std)
 
 
 class Memory:
@@ -115,6 +118,8 @@ class Memory:
         self.batches: list[tuple[IntArray, Transitions]] | None = []  # None once it was too long to keep
         self.n = 0
         self._adapted_at = 0
+        self.actions = recipe.actions  # that plans range over
+        self._followed_at = 0
         self._ends: list[bool] = []  # whether an episode was over with each batch
         self._chosen_at = 0
         self._starts: list[FloatArray] = []  # of the latest episodes
@@ -122,8 +127,8 @@ class Memory:
         self._make()
 
     def _make(self) -> None:
-        make, kernels = self.recipe.make, (self.kernel, self.value_kernel)
-        self.embeddings: list[Embedding] = [make(*kernels, self._backend) for _ in range(self._count)]
+        made = (self.kernel, self.value_kernel, self._backend, self.actions)
+        self.embeddings: list[Embedding] = [self.recipe.make(*made) for _ in range(self._count)]
 
     def update(self, steps: IntArray, batch: Transitions, *, end: bool = True) -> None:
         """Learn transitions made at the given steps (n,); ``end`` says whether an episode is over with them."""
@@ -147,6 +152,7 @@ class Memory:
         adapted = self._adapt_kernels()
         if self.displacement is None and (adapted or self._hand_over()):
             self._relearn()
+        self._follow_actions()
         if end and self.recipe.model != "direct" and self.due:
             self._choose_model()
         if end and self._log_ends():
@@ -188,7 +194,7 @@ class Memory:
             self._relearn()
 
     def _make_displacement(self) -> DisplacementEmbedding:
-        return DisplacementEmbedding(self.recipe.actions, categorical=isinstance(self.recipe.action_kernel, Delta))
+        return DisplacementEmbedding(self.actions, categorical=isinstance(self.recipe.action_kernel, Delta))
 
     def tensors(self, state_dims: int) -> dict[str, NDArray[Any]]:
         """The log as arrays, or the embeddings once it was dropped; states have ``state_dims`` columns."""
@@ -227,12 +233,13 @@ class Memory:
             assert isinstance(E, CompressedEmbedding | DisplacementEmbedding)  # only they live without a log
             parts[f"embedding.{i}"] = E.arrays()
         named = np.frombuffer(about.encode(), dtype=np.uint8)
-        return {"memory.about": named, "memory.starts": self.starts, **nested(parts)}
+        return {"memory.about": named, "memory.starts": self.starts, "memory.actions": self.actions, **nested(parts)}
 
     def _restore_embeddings(self, tensors: dict[str, NDArray[Any]]) -> None:
         about = json.loads(tensors["memory.about"].tobytes())
         self.n, self.batches = about["n"], None
         self._starts = list(tensors["memory.starts"])
+        self.actions = tensors.get("memory.actions", self.recipe.actions)
         self.kernel, self.value_kernel = from_spec(about["kernel"]), from_spec(about["value_kernel"])
         if about["backend"] == "displacement":
             self.displacement = self._make_displacement()
@@ -276,6 +283,24 @@ class Memory:
             return False
         self.kernel, self.value_kernel = kernels
         return True
+
+    def _follow_actions(self) -> None:
+        """At doubling times, let some candidates of a displacement follow the actions played since the last one.
+
+        With a direct embedding what is played is still to be explored, and so would be what follows it.
+        """
+        waiting = not self.recipe.following or self.n < 2 * self._followed_at
+        if waiting or self.displacement is None or self.batches is None:
+            return
+        self._followed_at = self.n
+        fixed, spare = np.split(self.recipe.actions, [len(self.recipe.actions) - self.recipe.following])
+        data = self._all_data()
+        assert isinstance(data.Z, np.ndarray)
+        chosen = followed(fixed, data.Z[self.n // 2 :, -fixed.shape[1] :], len(spare))
+        actions = np.vstack([fixed, chosen, spare[len(chosen) :]])
+        if not np.array_equal(actions, self.actions):
+            self.actions = actions
+            self.displacement.range_over(actions)
 
     def _hand_over(self) -> bool:
         if self.recipe.backend != "auto" or self.recipe.provable or self._backend != "exact":

@@ -119,6 +119,7 @@ class Options:
             track_std=self.mode.uses_sigma,
             provable=self.mode.provable,
             seed=seed,
+            following=actions.following,
         )
 
     def spec(self) -> dict[str, Any]:

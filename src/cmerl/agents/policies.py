@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -15,12 +15,11 @@ from cmerl.actions import refine
 from cmerl.agents.actions import ActionSet
 from cmerl.agents.base import check_step
 from cmerl.agents.spaces import StateSpace
-from cmerl.embedding import ContinuousView, View
+from cmerl.embedding import ContinuousView, SmoothView
+from cmerl.hill import Hill
 from cmerl.planning import Plan
 
 FloatArray = NDArray[np.float64]
-
-REACH = 0.125  # half the distance between candidates of one dimension
 
 
 @dataclass(frozen=True)
@@ -38,25 +37,23 @@ class PlanPolicy:
         best = self.plan.act(state, step)[0]
         if not self._refinable:
             return self.actions.values[best]
-        start = self.actions.rows[best]
-        value = float(self._q(state, step, start[None])[0])
-        row = refine(lambda rows: self._q(state, step, rows), start, value, REACH)
+        hill, start = Hill(self.plan, state, step), self.actions.rows[best]
+        height = float(hill(start[None])[0])
+        row = start if height == -np.inf else refine(hill, hill.slope, start, height)
         return self.actions.values[best] if row is start else self.actions.decode(row)
 
     @cached_property
     def _refinable(self) -> bool:
-        """Whether Q can be asked for actions other than the candidates."""
-        known = self.plan.task.known_reward is not None  # for the candidates only
-        return self.actions.continuous and not known and len(self._at(self.actions.rows[:1])) == len(self.plan.views)
+        """Whether actions between the candidates can be compared, and that is worth its time.
 
-    def _at(self, rows: FloatArray) -> list[View]:
-        """The plan's views at these actions (k, d_a), those that can look there."""
-        moved = [view.with_actions(rows) for view in self.plan.views if isinstance(view, ContinuousView)]
-        return [view for view in moved if view is not None]
-
-    def _q(self, state: FloatArray, step: int, rows: FloatArray) -> FloatArray:
-        """Q (k,) of actions (k, d_a) at one state (1, d)."""
-        return np.asarray(replace(self.plan, views=self._at(rows)).q(state, step)[0])
+        A displacement is slow to ask, and in one dimension candidates leave nothing to gain.
+        """
+        view, rows = self.plan.views[0], self.actions.rows
+        if self.plan.task.known_reward is not None or not self.actions.continuous:  # known for the candidates only
+            return False
+        if rows.shape[1] == 1 and not isinstance(view, SmoothView):
+            return False
+        return isinstance(view, ContinuousView) and view.with_actions(rows[:1]) is not None
 
     def table(self, observations: NDArray[Any]) -> NDArray[np.intp]:
         """The planned action at every step and observation (H, S), where actions are numbers."""

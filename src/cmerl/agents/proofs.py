@@ -179,7 +179,7 @@ class ProvingAgent(Agent):
         failure = check_request(epsilon, delta, self.delta, len(self.history))
         self._check_first_state()
         episode = int(self._rng(4, len(self.history)).integers(len(self.history)))
-        policy = PlanPolicy(self._plan_again(episode), self.states, self.actions)
+        policy = self._policy_again(episode)
         bound = self.history[-1].metrics.get("regret_bound") if self._proof().startswith("holds") else None
         found = statement(bound, len(self.history), failure, epsilon, delta, self._proof())
         return PacPolicy(policy, episode, *found)
@@ -194,8 +194,8 @@ class ProvingAgent(Agent):
         if varies:
             raise InputError("the first state varies between episodes, and a PAC policy is for one first state only")
 
-    def _plan_again(self, episode: int) -> Plan:
-        """The plan that a past episode began with, from the log up to then."""
+    def _policy_again(self, episode: int) -> PlanPolicy:
+        """What a past episode began with, from the log up to then."""
         record = self.history[episode].metrics
         if self._memory.batches is None:
             raise InputError("the raw data of past episodes were dropped: use backend='exact' to keep them")
@@ -209,7 +209,8 @@ class ProvingAgent(Agent):
             task = self._task(True, playing=record.get("active"))
         finally:
             self._memory = now
-        return make_plan(past.embeddings, task, episode=record["begun"], order=self._order(episode))
+        plan = make_plan(past.embeddings, task, episode=record["begun"], order=self._order(episode))
+        return PlanPolicy(plan, self.states, self.actions.with_rows(past.actions))
 
     def _order(self, episode: int, replans: int = 0) -> NDArray[np.intp]:
         """In which order a plan breaks ties (H, A), each step on its own: one order for all would be a direction."""

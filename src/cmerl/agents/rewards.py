@@ -204,6 +204,10 @@ class KnownReward:
         self._reward, self._states, self._actions = reward, states, actions
         self._known: dict[bytes, FloatArray] = {}
 
+    def with_actions(self, actions: ActionSet) -> KnownReward:
+        """The same function of other actions."""
+        return KnownReward(self._reward, self._states, actions)
+
     def __call__(self, states: Points) -> FloatArray:
         """Rewards (q, A) at encoded states."""
         assert isinstance(states, np.ndarray)

@@ -1,6 +1,6 @@
 """Conditional mean embeddings: one protocol, several ways to hold the data."""
 
-from cmerl.embedding.base import Coef, ContinuousView, Embedding, Grid, View
+from cmerl.embedding.base import Coef, ContinuousView, Embedding, Grid, SmoothView, View
 from cmerl.embedding.compressed import CompressedEmbedding
 from cmerl.embedding.displacement import DisplacementEmbedding
 from cmerl.embedding.exact import ExactEmbedding
@@ -16,6 +16,7 @@ __all__ = [
     "Embedding",
     "ExactEmbedding",
     "Grid",
+    "SmoothView",
     "View",
     "compressed",
     "fourier",

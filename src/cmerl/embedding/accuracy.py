@@ -71,6 +71,10 @@ class _Fixed:
     def __init__(self, features: FrozenFeatures) -> None:
         self.coordinates = self.absorb = features.coordinates
 
+    def __len__(self) -> int:
+        """None until points come."""
+        return 0
+
     def freeze(self) -> None:
         """Nothing changes."""
 

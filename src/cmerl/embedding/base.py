@@ -52,6 +52,19 @@ class ContinuousView(View, Protocol):
         ...
 
 
+@runtime_checkable
+class SmoothView(ContinuousView, Protocol):
+    """A view that also knows how what it says changes with the action."""
+
+    def mean_slope(self, coef: Coef, z: FloatArray) -> FloatArray:
+        """∂(α(z)ᵀy)/∂a (d_a,) at one state-action (d,)."""
+        ...
+
+    def variance_slope(self, z: FloatArray) -> FloatArray:
+        """∂σ²(z)/∂a (d_a,) at one state-action (d,)."""
+        ...
+
+
 class Embedding(Protocol):
     """A conditional mean embedding of the transition law, learned from transitions."""
 

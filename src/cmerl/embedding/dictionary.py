@@ -45,6 +45,12 @@ class FrozenDictionary:
         C = self.factor.half_solve_from(0, self.kernel(self.points, X))
         return C, np.maximum(diag - np.einsum("mk,mk->k", C, C), 0.0)
 
+    def slopes(self, x: FloatArray, columns: int) -> FloatArray:
+        """Derivatives (m, columns) of the coordinates by the last columns of one point (d,)."""
+        if not len(self.points):
+            return np.zeros((0, columns))
+        return self.factor.half_solve(self.kernel.gradient(x, np.asarray(self.points))[:, -columns:])
+
 
 class Dictionary:
     """Points chosen so that every point seen so far has a residual of at most the tolerance.
@@ -114,6 +120,10 @@ class Dictionary:
     def coordinates(self, X: Points) -> tuple[FloatArray, FloatArray]:
         """Triangular coordinates (m, k) and residuals ρ² (k,) of points."""
         return self.freeze().coordinates(X)
+
+    def slopes(self, x: FloatArray, columns: int) -> FloatArray:
+        """Derivatives (m, columns) of the coordinates by the last columns of one point (d,)."""
+        return self.freeze().slopes(x, columns)
 
     def freeze(self) -> FrozenDictionary:
         """The dictionary as it is now."""

@@ -172,6 +172,11 @@ class DisplacementEmbedding:
         scales = self._centre, self._scale
         return Model(*scales, actions, dynamics, landmarks, kernel, factor, noise, self.repeat)
 
+    def range_over(self, actions: FloatArray) -> None:
+        """Plan with other actions (A, d_a) from now on."""
+        self.actions = actions
+        self._model = self._grid = None
+
     def step(self, states: FloatArray, which: IntArray) -> tuple[FloatArray, FloatArray, NDArray[np.bool_]]:
         """Simulate one step from encoded states with the actions of these numbers: next states, rewards, ends."""
         model = self.model

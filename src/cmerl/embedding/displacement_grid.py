@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -86,6 +86,10 @@ class Model:
             self._last.clear()
             self._last[key] = DisplacementGrid(self, self.scaled(asked))
         return self._last[key]
+
+    def with_actions(self, actions: FloatArray) -> Model:
+        """The same at other actions."""
+        return replace(self, actions=actions, dynamics=self.dynamics.with_actions(actions))
 
     def scaled(self, states: FloatArray) -> FloatArray:
         """Encoded states in the units of the model."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -131,8 +132,18 @@ class Dynamics:
         visited = np.vstack([data.x, data.y[~data.ended]]) / self._width
         self.state_novelty = Novelty(visited, NOVELTY_RIDGE, CENTRES)
         self.novelty = Novelty(np.hstack([data.x / self._width, action_gap * data.a]), NOVELTY_RIDGE, CENTRES)
+        self._action_gap = action_gap
+        self._range_over(actions)
+
+    def _range_over(self, actions: FloatArray) -> None:
         self._moves, self._rewards = self._move.of_actions(actions), self._reward.of_actions(actions)
-        self._novelties = self.novelty.of_actions(action_gap * actions)
+        self._novelties = self.novelty.of_actions(self._action_gap * actions)
+
+    def with_actions(self, actions: FloatArray) -> Dynamics:
+        """The same for actions with other features (A, e)."""
+        other = copy.copy(self)
+        other._range_over(actions)
+        return other
 
     def step(self, x: FloatArray, a: FloatArray) -> tuple[FloatArray, FloatArray, BoolArray]:
         """The next state (q, d), the reward (q,) and whether the episode ends (q,), for actions with features a."""

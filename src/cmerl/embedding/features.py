@@ -23,6 +23,10 @@ class FrozenFeatures(Protocol):
         """Coordinates (m, k) and residuals ρ² (k,) of points."""
         ...
 
+    def slopes(self, x: FloatArray, columns: int) -> FloatArray:
+        """Derivatives (m, columns) of the coordinates by the last columns of one point (d,)."""
+        ...
+
 
 class Tracker(Protocol):
     """Coordinates W (m, q) and residuals (q,) at a growing list of queries."""
@@ -129,6 +133,14 @@ class FourierFeatures:
 
     absorb = coordinates
     choose = coordinates
+
+    def slopes(self, x: FloatArray, columns: int) -> FloatArray:
+        """Derivatives (m, columns) of the features by the last columns of one point (d,)."""
+        half = self._count // 2
+        F = self.coordinates(x[None])[0]
+        assert self._frequencies is not None  # drawn by now
+        turned = np.concatenate([-F[half:], F[:half]])
+        return np.asarray(turned * np.tile(self._frequencies[:, -columns:], (2, 1)))
 
     def settle(self, before: Any, X: Points) -> None:
         """Frequencies never change."""

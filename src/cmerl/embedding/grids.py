@@ -38,6 +38,15 @@ class Layout:
         """True where the kernel is k_s·k_a and does not split."""
         return isinstance(self.kernel, StateAction) and not self.kernel.indicator
 
+    @property
+    def action_dims(self) -> int:
+        """Columns of an action."""
+        return int(np.shape(self.actions)[1])
+
+    def own_slope(self, z: FloatArray) -> FloatArray:
+        """∂k(z, z)/∂a (d_a,): both arguments move, and the kernel is symmetric."""
+        return 2.0 * self.kernel.gradient(z, z[None])[0, -self.action_dims :]
+
     def state_actions(self, states: Points) -> Points:
         """Every state with every action, actions varying fastest (q·A points)."""
         q, A = len(states), len(self.actions)
@@ -118,6 +127,23 @@ class ExactView:
     def with_actions(self, actions: FloatArray) -> ExactView | None:
         """The same at other actions; None where the kernel lets actions share nothing."""
         return None if self.layout.split else replace(self, layout=Layout(self.layout.kernel, actions))
+
+    def mean_slope(self, coef: Sequence[Regressed], z: FloatArray) -> FloatArray:
+        """∂(α(z)ᵀy)/∂a (d_a,)."""
+        return np.asarray(coef[0].full @ self._kernel_slopes(z))
+
+    def variance_slope(self, z: FloatArray) -> FloatArray:
+        """∂σ²(z)/∂a (d_a,)."""
+        known = self.regressions[0]
+        weights = known.row_weights(_kernel(known.kernel, z[None], known.points))[0]
+        return np.asarray(self.layout.own_slope(z) - 2.0 * weights @ self._kernel_slopes(z)[known.ids])
+
+    def _kernel_slopes(self, z: FloatArray) -> FloatArray:
+        """∂k(z, points)/∂a (m, d_a)."""
+        points = self.regressions[0].points
+        if not len(points):
+            return np.empty((0, self.layout.action_dims))
+        return self.layout.kernel.gradient(z, np.asarray(points))[:, -self.layout.action_dims :]
 
 
 def by_action(values: list[FloatArray], layout: Layout) -> FloatArray:

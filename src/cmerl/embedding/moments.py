@@ -28,6 +28,8 @@ class Moments:
     def __init__(self, features: Features, landmarks: Landmarks, lam: float) -> None:
         self.features, self._landmarks, self.lam = features, landmarks, lam
         self.clear()
+        if len(features):
+            self._make_room(len(features))
 
     def clear(self) -> None:
         """Forget the data, but not the features."""
@@ -38,6 +40,11 @@ class Moments:
         self._gram = GrowingMatrix()  # M̃ − λI (m, m)
         self._cross = GrowingMatrix()  # Σ w(s')φ̃ᵀ over transitions that went on (m_next, m)
         self._linear = GrowingMatrix(3, 0)  # Σ φ̃·(reward, 1, terminated) (3, m)
+
+    def _make_room(self, m: int) -> None:
+        """For features that are there before any data, as random ones are."""
+        self._linear.resize(3, m)
+        self.factor = Cholesky.of(self._gram.resize(m, m), self.lam)
 
     def arrays(self) -> Arrays:
         """The features and all that is remembered."""
@@ -181,3 +188,13 @@ class CompressedView:
     def with_actions(self, actions: FloatArray) -> CompressedView | None:
         """The same at other actions; None where the kernel lets actions share nothing."""
         return None if self.layout.split else replace(self, layout=Layout(self.layout.kernel, actions))
+
+    def mean_slope(self, coef: Sequence[FloatArray], z: FloatArray) -> FloatArray:
+        """∂(α(z)ᵀy)/∂a (d_a,)."""
+        return np.asarray(coef[0] @ self.features[0].slopes(z, self.layout.action_dims))
+
+    def variance_slope(self, z: FloatArray) -> FloatArray:
+        """∂σ²(z)/∂a (d_a,), of σ² = k(z, z) − ‖φ̃‖² + λφ̃ᵀM̃⁻¹φ̃."""
+        C = self.features[0].coordinates(z[None])[0][:, 0]
+        change = self.features[0].slopes(z, self.layout.action_dims)
+        return self.layout.own_slope(z) + 2.0 * (self.lam * self.factors[0].solve(C) - C) @ change

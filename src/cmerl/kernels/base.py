@@ -23,6 +23,8 @@ Points: TypeAlias = FloatArray | Sequence[Any]
 REGISTRY: dict[str, type[Kernel]] = {}
 """Kernel classes by name; this is where `from_spec` looks."""
 
+DIFFERENCE = 1e-5  # between points, where a gradient is found by differences: halves the digits, but no more
+
 
 @dataclass(frozen=True)
 class Kernel(ABC):
@@ -62,6 +64,15 @@ class Kernel(ABC):
     @abstractmethod
     def diag(self, X: Points) -> FloatArray:
         """The diagonal [k(x_i, x_i)], a new array of shape (n,)."""
+
+    def gradient(self, x: FloatArray, Y: FloatArray) -> FloatArray:
+        """∂k(x, y_j)/∂x at one point (d,), a row for each of m points ``Y``: shape (m, d).
+
+        By central differences, where a kernel does not know better.
+        """
+        steps = DIFFERENCE * np.eye(len(x))
+        rise: FloatArray = self(x + steps, Y) - self(x - steps, Y)
+        return rise.T / (2.0 * DIFFERENCE)
 
     @property
     @abstractmethod

@@ -49,6 +49,16 @@ class Columns(Kernel):
         """The diagonal [k(x_i, x_i)], shape (n,)."""
         return self.kernel.diag(self._select(X))
 
+    def gradient(self, x: FloatArray, Y: FloatArray) -> FloatArray:
+        """That of the kernel in its columns, 0 in the others, shape (m, d)."""
+        total = np.zeros_like(Y)
+        for column, slope in zip(self.columns, self.kernel.gradient(*self._pair(x, Y)).T, strict=True):
+            total[:, column] += slope  # a column may be named twice
+        return total
+
+    def _pair(self, x: FloatArray, Y: FloatArray) -> tuple[FloatArray, FloatArray]:
+        return self._select(x[None])[0], self._select(Y)
+
     def _select(self, X: Points) -> FloatArray:
         points = as_points(X)
         if points.shape[1] <= max(self.columns):

@@ -53,6 +53,10 @@ class Scaled(Kernel):
         """The diagonal [c·k(x_i, x_i)], shape (n,)."""
         return self.c * self.kernel.diag(X)
 
+    def gradient(self, x: FloatArray, Y: FloatArray) -> FloatArray:
+        """The multiple of the gradient, shape (m, d)."""
+        return self.c * self.kernel.gradient(x, Y)
+
 
 @dataclass(frozen=True)
 class Sum(Kernel):
@@ -89,6 +93,11 @@ class Sum(Kernel):
     def diag(self, X: Points) -> FloatArray:
         """The sum of the diagonals, shape (n,)."""
         total: FloatArray = np.sum([k.diag(X) for k in self.kernels], axis=0)
+        return total
+
+    def gradient(self, x: FloatArray, Y: FloatArray) -> FloatArray:
+        """The sum of the gradients, shape (m, d)."""
+        total: FloatArray = np.sum([k.gradient(x, Y) for k in self.kernels], axis=0)
         return total
 
 
@@ -128,6 +137,15 @@ class Product(Kernel):
         """The product of the diagonals, shape (n,)."""
         product: FloatArray = np.prod([k.diag(X) for k in self.kernels], axis=0)
         return product
+
+    def gradient(self, x: FloatArray, Y: FloatArray) -> FloatArray:
+        """Σ_i ∇k_i Π_{j≠i} k_j, shape (m, d)."""
+        values = [k(x[None], Y)[0] for k in self.kernels]
+        total = np.zeros_like(Y)
+        for i, kernel in enumerate(self.kernels):
+            others = np.prod(values[:i] + values[i + 1 :], axis=0)
+            total += kernel.gradient(x, Y) * np.broadcast_to(others, len(Y))[:, None]
+        return total
 
 
 def add(a: Kernel | float, b: Kernel | float) -> Kernel:

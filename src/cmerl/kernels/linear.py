@@ -45,6 +45,10 @@ class Constant(Kernel):
         """A vector filled with c, shape (n,)."""
         return np.full(count(X), self.c)
 
+    def gradient(self, x: FloatArray, Y: FloatArray) -> FloatArray:
+        """Zeros, shape (m, d)."""
+        return np.zeros((len(Y), len(x)))
+
 
 @dataclass(frozen=True)
 class Linear(VectorKernel):
@@ -75,6 +79,10 @@ class Linear(VectorKernel):
 
     def _diag(self, X: FloatArray) -> FloatArray:
         return _squared_norms(X)
+
+    def gradient(self, x: FloatArray, Y: FloatArray) -> FloatArray:
+        """y_j, shape (m, d)."""
+        return Y.copy()
 
 
 @dataclass(frozen=True)
@@ -137,6 +145,11 @@ class Polynomial(VectorKernel):
         values += self.offset
         values **= self.degree
         return values
+
+    def gradient(self, x: FloatArray, Y: FloatArray) -> FloatArray:
+        """degree·(xᵀy + offset)^(degree − 1)·y, shape (m, d)."""
+        slope = self.degree * (Y @ x + self.offset) ** (self.degree - 1)
+        return np.asarray(slope[:, None] * Y)
 
 
 def _squared_norms(X: FloatArray) -> FloatArray:

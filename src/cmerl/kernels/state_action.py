@@ -65,6 +65,14 @@ class StateAction(Kernel):
         states, actions = self.split(X)
         return self.state_kernel.diag(states) * self.action_kernel.diag(actions)
 
+    def gradient(self, x: FloatArray, Y: FloatArray) -> FloatArray:
+        """∂k/∂(s, a) = (∇k_s·k_a, k_s·∇k_a), shape (m, d)."""
+        s, a = x[: -self.action_dims], x[-self.action_dims :]
+        S, A = Y[:, : -self.action_dims], Y[:, -self.action_dims :]
+        by_state = self.state_kernel.gradient(s, S) * self.action_kernel(a[None], A).T
+        by_action = self.action_kernel.gradient(a, A) * self.state_kernel(s[None], S).T
+        return np.hstack((by_state, by_action))
+
     def split(self, X: Points) -> tuple[Points, Points]:
         """States and actions: views (n, d) and (n, action_dims) of an array, or two lists of length n."""
         if isinstance(X, np.ndarray):

@@ -7,6 +7,7 @@ as a float or a tuple of floats.
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -53,6 +54,15 @@ class _Radial(Stationary):
     def _check(self, X: FloatArray) -> None:
         check_columns("lengthscale", self.lengthscale, X)
 
+    def gradient(self, x: FloatArray, Y: FloatArray) -> FloatArray:
+        """g(r)·(y − x)/ℓ², shape (m, d), where g is −k'(r)/r at r = ‖(x − y)/ℓ‖."""
+        slope = self._steepness(x[None], Y)
+        return np.asarray((Y - x) / np.square(self.lengthscale) * slope.T)
+
+    @abstractmethod
+    def _steepness(self, X: FloatArray, Y: FloatArray) -> FloatArray:
+        """g(r), shape (n, m)."""
+
 
 @dataclass(frozen=True)
 class RBF(_Radial):
@@ -63,6 +73,9 @@ class RBF(_Radial):
     def _matrix(self, X: FloatArray, Y: FloatArray) -> FloatArray:
         E = minus_half_squared_distances(X, Y, self.lengthscale)
         return np.exp(E, out=E)
+
+    def _steepness(self, X: FloatArray, Y: FloatArray) -> FloatArray:
+        return self(X, Y)
 
 
 @dataclass(frozen=True)
@@ -89,6 +102,9 @@ class RationalQuadratic(_Radial):
         np.log1p(E, out=E)
         E *= -self.shape
         return np.exp(E, out=E)
+
+    def _steepness(self, X: FloatArray, Y: FloatArray) -> FloatArray:
+        return np.asarray(self(X, Y) ** (1.0 + 1.0 / self.shape))
 
 
 @dataclass(frozen=True)
@@ -136,6 +152,14 @@ class Matern(_Radial):
         K *= R
         return K
 
+    def _steepness(self, X: FloatArray, Y: FloatArray) -> FloatArray:
+        R = self._radii(X, Y)
+        if self.nu == 0.5:
+            return np.exp(-R) / np.where(R > 0.0, R, np.inf)  # a tip, where no direction is steepest
+        if self.nu == 1.5:
+            return 3.0 * np.exp(-R)
+        return np.asarray((1.0 + R) * np.exp(-R) * 5.0 / 3.0)
+
 
 @dataclass(frozen=True)
 class Periodic(Stationary):
@@ -175,6 +199,12 @@ class Periodic(Stationary):
         circles = self._circles(X)
         E = minus_half_squared_distances(circles, circles if Y is X else self._circles(Y), 1.0)
         return np.exp(E, out=E)
+
+    def gradient(self, x: FloatArray, Y: FloatArray) -> FloatArray:
+        """−k·2π/(p ℓ²)·sin(2π(x − y)/p), shape (m, d)."""
+        turn = 2.0 * math.pi / np.asarray(self.period)
+        slope = turn / np.square(self.lengthscale) * np.sin(turn * (Y - x))
+        return np.asarray(slope * self(x[None], Y).T)
 
     def _circles(self, X: FloatArray) -> FloatArray:
         """Each column on a circle of radius 1/ℓ_j, shape (n, 2d).
