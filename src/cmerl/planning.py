@@ -104,13 +104,15 @@ class Task:
 class Stage:
     """One step of a plan: Q(z) = prior + α(z)ᵀy + bonus, the reward part aside.
 
-    ``excess`` is the most by which that can exceed E[V_{h+1}], where the mode proves it.
+    ``excess`` is the most by which that can exceed E[V_{h+1}], where the mode proves it; V is regressed as it is at
+    the step ``until``, the next one unless actions are held.
     """
 
     coef: Coef
     prior: float
     terms: BonusTerms
     excess: BonusTerms
+    until: int
 
 
 @dataclass(frozen=True)
@@ -194,12 +196,12 @@ class Plan:
 
     def q(self, states: Points, step: int) -> FloatArray:
         """Q (q, A) at ``step`` in the environment's units, unclipped."""
-        return self._site(states, step).q(self.stages[step - self.first_step]) + self._shift(step)
+        return self._site(states, step).q(self.stages[step - self.first_step]) + self.shift(step)
 
     def value(self, states: Points, step: int) -> FloatArray:
         """V (q,) at ``step`` in the environment's units."""
         q = self._site(states, step).q(self.stages[step - self.first_step])
-        return clip_value(q.max(axis=1), self.task, step, self.sign) + self._shift(step)
+        return clip_value(q.max(axis=1), self.task, step, self.sign) + self.shift(step)
 
     def act(self, states: Points, step: int) -> IntArray:
         """Index of the best action (q,) at ``step``."""
@@ -217,7 +219,7 @@ class Plan:
     def q_table(self, states: Points) -> FloatArray:
         """Q at every step and state (H, q, A) in the environment's units, unclipped."""
         shifted = enumerate(self._all_q(states), start=self.first_step)
-        return np.stack([q + self._shift(step) for step, q in shifted])
+        return np.stack([q + self.shift(step) for step, q in shifted])
 
     def value_table(self, states: Points) -> FloatArray:
         """V at every step and state (H, q), shifted to start at 0."""
@@ -242,7 +244,8 @@ class Plan:
         i = min(step, len(self.views) - 1)
         return Site(self.views[i].grid(states), states, self.task, self.rewards[i], self.sign)
 
-    def _shift(self, step: int) -> float:
+    def shift(self, step: int) -> float:
+        """What a shifted value at ``step`` lacks in the environment's units."""
         return self.task.r_min * self.task.worth(self.task.problem.horizon - step)
 
     def _best(self, q: FloatArray, step: int) -> IntArray:
@@ -348,7 +351,8 @@ def _stage(
     separate = task.known_reward is not None or task.reward_bonus
     prior = task.mode.optimism * task.hoped(step + 1 if separate else step)
     reward, shift = (0.0, 0.0) if separate else (worth / E.repeat, -task.r_min * worth)
-    return Stage(E.backup(later * v, reward=reward, offset=shift - prior, terminal=terminal), prior, terms, excess)
+    coef = E.backup(later * v, reward=reward, offset=shift - prior, terminal=terminal)
+    return Stage(coef, prior, terms, excess, step + span)
 
 
 def _reward_estimate(E: Embedding, task: Task) -> RewardEstimate | None:

@@ -12,7 +12,7 @@ from cmerl import CMERL
 from cmerl.agents import modelling
 from cmerl.agents.cme_rl import FIRST_SHARE, REPLAN_SHARE
 from cmerl.agents.modelling import (
-    choose_repeat,
+    choose_planning,
     direct_loss,
     displacement_is_better,
     displacement_loss,
@@ -100,7 +100,7 @@ def test_simulating_plans_together_gives_what_each_gives_alone() -> None:
 
 
 def test_where_nothing_differs_actions_are_held_longest() -> None:
-    assert choose_repeat(learned(walk(0.0)), 10, np.full((1, 2), 0.5), Matern(1.5, 0.1)) == 5
+    assert choose_planning(learned(walk(0.0)), 10, np.full((1, 2), 0.5), Matern(1.5, 0.1)) == (5, False)
 
 
 @pytest.mark.parametrize(
@@ -120,7 +120,7 @@ def test_the_repeat_is_what_does_best_or_longer_if_that_is_as_good(
     monkeypatch.setattr(modelling, "simulate", lambda *_: returns)
     data = walk(0.0)
     embedding = learned(replace(data, rewards=np.where(np.arange(len(data)) % 2, -2.0, 0.0)))
-    assert choose_repeat(embedding, 10, np.full((4, 2), 0.5), Matern(1.5, 0.1)) == expected
+    assert choose_planning(embedding, 10, np.full((4, 2), 0.5), Matern(1.5, 0.1))[0] == expected
 
 
 def test_repeats_are_compared_with_nothing_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -132,7 +132,7 @@ def test_repeats_are_compared_with_nothing_unknown(monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setattr(modelling, "simulate", simulated)
     embedding = learned(walk(0.0))
-    choose_repeat(embedding, 10, np.full((1, 2), 0.5), Matern(1.5, 0.1))
+    choose_planning(embedding, 10, np.full((1, 2), 0.5), Matern(1.5, 0.1))
     assert all(view.sure for view in asked.values())
     assert [view.repeat for k, view in asked.items() if k] == [k for k in asked if k] == list(modelling.REPEATS)
     assert not embedding.model.sure
@@ -144,9 +144,9 @@ def test_a_repeat_that_was_chosen_moves_to_a_neighbour_at_most(monkeypatch: pyte
 
     def chosen(model, horizon, starts, value_kernel, repeats):
         asked.append((model.repeat, tuple(repeats)))
-        return repeats[-1] if len(asked) == 1 else repeats[0]
+        return (repeats[-1] if len(asked) == 1 else repeats[0]), False
 
-    monkeypatch.setattr("cmerl.agents.memory.choose_repeat", chosen)
+    monkeypatch.setattr("cmerl.agents.memory.choose_planning", chosen)
     env = gymnasium.make("Pendulum-v1", max_episode_steps=30)
     agent = CMERL(env, seed=0, model="displacement").learn(4)
     assert asked == [(1, (1, 2, 3, 5)), (5, (3, 5)), (3, (2, 3, 5))]

@@ -18,6 +18,7 @@ from cmerl.agents.alarm import LIMIT, late_rise
 from cmerl.agents.base import Policy, check_step
 from cmerl.agents.calibration import about_next_states, about_values, motion_error
 from cmerl.agents.guarantees import Certifier
+from cmerl.agents.lookahead import Lookahead
 from cmerl.agents.memory import Memory
 from cmerl.agents.modelling import haste, prediction_error
 from cmerl.agents.options import Auto, Options, RewardFunction
@@ -197,7 +198,9 @@ class CMERL(ProvingAgent):
 
     def policy(self, explore: bool = True) -> PlanPolicy:
         """The plan that the next episode would play; call it with an observation and a step."""
-        return PlanPolicy(self._plan(explore), self.states, self.actions)
+        plan = self._plan(explore)
+        ahead = Lookahead(plan, (self.seed, len(self.history))) if self._looks_ahead() else None
+        return PlanPolicy(plan, self.states, self.actions, ahead)
 
     def q_values(self, obs: Any, step: int = 0) -> FloatArray:
         """Optimistic Q (A,) in the environment's units."""
@@ -330,6 +333,14 @@ class CMERL(ProvingAgent):
             self._plans[key] = self._make_plan(explore, sign, episode, 0, 0)
         return self._plans[key]
 
+    def _looks_ahead(self) -> bool:
+        """Whether that was found to be better than acting on plans alone."""
+        return self._memory.displacement is not None and self._memory.displacement.looks_ahead
+
+    def _replans_inside(self) -> bool:
+        """Whether plans are made anew inside episodes; looking ahead also does well with one, and takes time."""
+        return self.options.replan and not self._looks_ahead()
+
     def _make_plan(self, explore: bool, sign: float, episode: int, replans: int, first_step: int) -> Plan:
         return make_plan(
             self._memory.embeddings,
@@ -348,7 +359,7 @@ class CMERL(ProvingAgent):
         state, next_state = self.states.encode(obs), self.states.encode(next_obs)
         z = np.hstack([state, self.actions.encode(action)])
         nats = 0.0
-        if self.options.replan:
+        if self._replans_inside():
             embedding = self._memory.embeddings[min(step, len(self._memory.embeddings) - 1)]
             nats = 0.5 * float(np.log1p(embedding.std(z)[0] ** 2 / self.lam))
         self._pending.add(Seen(step, z, next_state, reward, done), nats)
@@ -357,7 +368,7 @@ class CMERL(ProvingAgent):
         share = FIRST_SHARE if not self.history else 0.0
         if self._memory.displacement is not None:
             share = REPLAN_SHARE
-        if not (self.options.replan and self._pending.worth_a_plan(self._memory.embeddings, share)):
+        if not (self._replans_inside() and self._pending.worth_a_plan(self._memory.embeddings, share)):
             return None
         self._absorb()
         plan = self._plans[True, 1.0] = self._make_plan(True, 1.0, len(self.history), self._replans, step)

@@ -19,7 +19,7 @@ from cmerl.agents.automatic import (
     shared_fraction,
     state_kernel,
 )
-from cmerl.agents.modelling import REPEATS, ROLLOUTS, choose_repeat, displacement_is_better, repeats_near
+from cmerl.agents.modelling import REPEATS, ROLLOUTS, choose_planning, displacement_is_better, repeats_near
 from cmerl.agents.spaces import StateSpace
 from cmerl.embedding import (
     CompressedEmbedding,
@@ -186,8 +186,10 @@ class Memory:
         if wanted:
             # Later choices move by one: plans and rollouts for repeats far from the present one are mostly wasted.
             repeats = REPEATS if self.displacement is None else repeats_near(model.repeat)
-            repeat = choose_repeat(model, recipe.horizon, np.vstack(self._starts), self.value_kernel, repeats)
+            starts = np.vstack(self._starts)
+            repeat, ahead = choose_planning(model, recipe.horizon, starts, self.value_kernel, repeats)
             self.displacement = model.with_repeat(repeat)
+            self.displacement.looks_ahead = ahead
             self.embeddings = [self.displacement]
         elif self.displacement is not None:
             self.displacement = None

@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from cmerl.agents.lookahead import Lookahead
 from cmerl.confidence import FailureBudget, Greedy, Problem
 from cmerl.embedding import DisplacementEmbedding
 from cmerl.kernels import Kernel
@@ -26,6 +27,7 @@ HELD_OUT = 300  # transitions that the two are compared on
 RESIDUALS = 16  # of the displacement, standing for its noise
 REPEATS = (1, 2, 3, 5)
 ROLLOUTS = 8
+WORTH_IT = 0.05  # of the range of returns: what looking ahead must gain
 AS_GOOD = 0.001  # of the range of returns: closer than this, the longer repeat is taken
 
 
@@ -92,30 +94,47 @@ def repeats_near(repeat: int) -> tuple[int, ...]:
     return REPEATS[max(i - 1, 0) : i + 2]
 
 
-def choose_repeat(
+def choose_planning(
     embedding: DisplacementEmbedding,
     horizon: int,
     starts: FloatArray,
     value_kernel: Kernel,
     repeats: Sequence[int] = REPEATS,
-) -> int:
-    """For how many steps plans should hold an action: what does best in simulation, or longer if that is as good.
+) -> tuple[int, bool]:
+    """For how many steps plans should hold an action, and whether to look ahead: what does best in simulation.
 
-    Long repeats make plans coarse; short ones let errors of interpolation pile up, one for each backup. The model is
+    Long repeats make plans coarse; short ones let errors of interpolation pile up, one for each backup; of those that
+    are as good the longest is taken. Looking ahead takes time, and must do clearly better. The model is
     taken for the world, which leaves nothing unknown: were it to count as the least, as it does without exploration,
     plans of many backups would hardly see an end that is far away, and the longest repeat would always do best.
     """
     lo, hi = embedding.reward_range
+    span = horizon * (hi - lo)
     problem = Problem(horizon, hi - lo, embedding.kernel, value_kernel, None, FailureBudget(0.5, learned_reward=True))
     task = Task(problem, Greedy(), lo, discount=haste(horizon))
     plans, order = {}, np.arange(len(embedding.actions))
     for repeat in repeats:
         plans[repeat] = make_plan([embedding.with_repeat(repeat, sure=True)], task, episode=1, order=order)
-    returns = simulate(embedding.with_repeat(1, sure=True), plans, starts[-ROLLOUTS:], horizon)
-    log.debug("simulated returns for repeats %s: %s", repeats, returns.mean(axis=1))
-    means = returns.mean(axis=1)
-    as_good = means >= means.max() - AS_GOOD * horizon * (hi - lo)
-    return max(k for k, good in zip(repeats, as_good, strict=True) if good)
+    returns = dict(zip(repeats, simulate(embedding.with_repeat(1, sure=True), plans, starts, horizon), strict=True))
+    means = {repeat: float(found.mean()) for repeat, found in returns.items()}
+    best = max(repeat for repeat, mean in means.items() if mean >= max(means.values()) - AS_GOOD * span)
+    log.debug("simulated returns by repeat: %s", means)
+    if horizon * hi - means[best] <= WORTH_IT * span:  # nothing can do clearly better
+        return best, False
+    ahead = simulate_ahead(embedding.with_repeat(best, sure=True), plans[best], starts[-1:], horizon)
+    log.debug("simulated return from the last start: %s, looking ahead: %s", returns[best][-1], ahead)
+    return best, bool(ahead - returns[best][-1] > (0.0 if embedding.looks_ahead else WORTH_IT * span))
+
+
+def simulate_ahead(embedding: DisplacementEmbedding, plan: Plan, start: FloatArray, horizon: int) -> float:
+    """The return from one start (1, d) of looking ahead with a plan, when the model is taken for the world."""
+    ahead, state, total = Lookahead(plan, ()), start, 0.0
+    for step in range(horizon):
+        state, rewards, ended = embedding.step(state, np.array([ahead.act(state, step)]))
+        total += float(rewards[0])
+        if ended[0]:
+            break
+    return total
 
 
 def simulate(

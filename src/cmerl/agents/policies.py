@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from cmerl.actions import refine
 from cmerl.agents.actions import ActionSet
 from cmerl.agents.base import check_step
+from cmerl.agents.lookahead import Lookahead
 from cmerl.agents.spaces import StateSpace
 from cmerl.embedding import ContinuousView, SmoothView
 from cmerl.hill import Hill
@@ -24,18 +25,26 @@ FloatArray = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class PlanPolicy:
-    """What a plan would do."""
+    """What a plan would do.
+
+    Attributes:
+        plan: the plan.
+        states: how observations are encoded.
+        actions: the actions that were planned with.
+        ahead: looks ahead from the states that are met, one after the other; None where the plan alone decides.
+    """
 
     plan: Plan
     states: StateSpace
     actions: ActionSet
+    ahead: Lookahead | None = None
 
     def __call__(self, obs: Any, step: int) -> Any:
         """The planned action for an observation at ``step``."""
         check_step(step, self.plan.task.problem.horizon)
         state = self.states.encode(obs)
-        best = self.plan.act(state, step)[0]
-        if not self._refinable:
+        best = self.plan.act(state, step)[0] if self.ahead is None else self.ahead.act(state, step)
+        if self.ahead is not None or not self._refinable:
             return self.actions.values[best]
         hill, start = Hill(self.plan, state, step), self.actions.rows[best]
         height = float(hill(start[None])[0])

@@ -45,6 +45,7 @@ class DisplacementEmbedding:
 
     Attributes:
         repeat: steps for which a backup holds the action.
+        looks_ahead: whether V only tells what comes after a search by simulation; then it may be coarser.
         fits: how often kernels and scales were chosen: whenever the data had doubled.
     """
 
@@ -56,6 +57,7 @@ class DisplacementEmbedding:
     def __init__(self, actions: FloatArray, *, categorical: bool) -> None:
         self.actions, self._categorical = actions, categorical
         self.repeat = 1
+        self.looks_ahead = False
         self.fits = 0
         self.n = 0
         self._fitted_at = 0
@@ -118,7 +120,7 @@ class DisplacementEmbedding:
     def arrays(self) -> Arrays:
         """All that is kept, for saving; one made the same way goes on from it bit for bit."""
         own = {
-            "counts": np.array([self.n, self.fits, self._fitted_at, self.repeat]),
+            "counts": np.array([self.n, self.fits, self._fitted_at, self.repeat, self.looks_ahead]),
             "centre": self._centre,
             "scale": self._scale,
         }
@@ -128,7 +130,8 @@ class DisplacementEmbedding:
 
     def restore(self, arrays: Arrays) -> None:
         """Go on from what was saved."""
-        self.n, self.fits, self._fitted_at, self.repeat = arrays["counts"].tolist()
+        self.n, self.fits, self._fitted_at, self.repeat, *ahead = arrays["counts"].tolist()
+        self.looks_ahead = ahead == [1]  # not known to what was saved before there was such a thing
         self._centre, self._scale = arrays["centre"], arrays["scale"]
         saved = [part(arrays, name) for name in ("displacement", "reward")]
         self._shape = Shape(*(Fit.from_arrays(chosen) if chosen else None for chosen in saved))
@@ -161,7 +164,7 @@ class DisplacementEmbedding:
         dynamics = Dynamics(data, self._shape, 100.0 if self._categorical else 1.0, actions)
         left = np.append(np.any(data.y[:-1] != data.x[1:], axis=1), True)  # the others come again as the next state
         points = np.vstack([data.x, data.y[left & ~data.ended], _ahead(dynamics, data.x)])
-        count = min(LANDMARKS, int(np.sqrt(MOST_WEIGHTS / len(actions))))
+        count = min(LANDMARKS // 2 if self.looks_ahead else LANDMARKS, int(np.sqrt(MOST_WEIGHTS / len(actions))))
         rows, radius = farthest_points(points, count, apart=1e-3)
         if len(rows) < count:  # all points are landmarks: how far half of them leave the others, halved along a curve
             radius = farthest_points(points, (len(rows) + 1) // 2)[1] / 2.0
@@ -270,6 +273,8 @@ class DisplacementEmbedding:
 
     def _at(self, Zq: Points, ask: Any) -> FloatArray:
         states, which = self._locate(Zq)
+        if len(states) == 1 and not self.model.knows(states):
+            return np.asarray(ask(self.model.of(int(which[0])).grid(states))[:, 0])
         values: FloatArray = ask(self.model.grid(states))
         return np.asarray(values[np.arange(len(states)), which])
 
@@ -299,6 +304,7 @@ class DisplacementEmbedding:
             "reward kernel": _words(shape.reward),
             "scale of states": _numbers(self._scale),
             "action repeat": self.repeat,
+            "looks ahead": self.looks_ahead,
             "displacement explained": float(explained),
             "noise kept": len(model.noise) > 1,
             "information gain": self.information_gain,

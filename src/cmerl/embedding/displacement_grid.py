@@ -77,6 +77,11 @@ class Model:
     repeat: int | IntArray
     sure: bool = False
     _last: dict[bytes, DisplacementGrid] = field(init=False, repr=False, default_factory=dict)
+    _single: dict[int, Model] = field(init=False, repr=False, default_factory=dict)
+
+    def knows(self, states: FloatArray) -> bool:
+        """Whether these states were asked last."""
+        return states.tobytes() in self._last
 
     def grid(self, states: Points) -> DisplacementGrid:
         """At encoded states × actions; what was asked last is not computed again."""
@@ -90,6 +95,12 @@ class Model:
     def with_actions(self, actions: FloatArray) -> Model:
         """The same at other actions."""
         return replace(self, actions=actions, dynamics=self.dynamics.with_actions(actions))
+
+    def of(self, which: int) -> Model:
+        """The same for one of the actions."""
+        if which not in self._single:
+            self._single[which] = self.with_actions(self.actions[[which]])
+        return self._single[which]
 
     def scaled(self, states: FloatArray) -> FloatArray:
         """Encoded states in the units of the model."""

@@ -194,6 +194,31 @@ class Dynamics:
         y = np.take_along_axis(path, last[:, None, :, None] + 1, axis=1)[:, 0]
         return y, rewards.sum(axis=1), over[:, -1] > 0
 
+    def follow(
+        self, x: FloatArray, which: NDArray[np.intp], hold: int, steps: int
+    ) -> tuple[FloatArray, FloatArray, BoolArray]:
+        """From one state (d,), what comes of sequences (n, k) of numbers of actions, each held for some steps.
+
+        An action earns at each step what it earns in the middle of its time.
+
+        Returns:
+            The states after so many steps (n, d), the reward of each (steps, n), 0 after an end, and whether the
+            episode has ended (n,).
+        """
+        n, rows = len(which), np.arange(len(which))
+        turn = np.arange(steps) // hold  # whose turn it is
+        path = np.empty((steps + 1, n, len(x)))
+        path[0] = x
+        for t, k in enumerate(turn):
+            path[t + 1] = self._bounded(path[t] + self._moves(path[t])[which[:, k], rows] * self.spread)
+        turns = np.arange(turn[-1] + 1)
+        middle = path[np.minimum(turns * hold + hold // 2, steps - 1)].reshape(-1, len(x))
+        earned = self._rewards(middle)[which[:, turns].T.ravel(), np.arange(len(middle))].reshape(len(turns), n, 1)
+        rewards, ends = self._outcome(earned[turn], path[1:])
+        over = np.maximum.accumulate(ends, axis=0)
+        rewards[1:] *= ~over[:-1]
+        return path[-1], rewards, over[-1]
+
     def unknown(self, x: FloatArray, y: FloatArray, ended: BoolArray) -> FloatArray:
         """U in [0, 1] (A, q): how new it is to take an action at x (q, d), and to get to y (A, q, d).
 
