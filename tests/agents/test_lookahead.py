@@ -14,6 +14,7 @@ from cmerl.agents.lookahead import Lookahead
 from cmerl.agents.modelling import choose_planning, haste, simulate_ahead
 from cmerl.confidence import FailureBudget, Greedy, Problem
 from cmerl.embedding import DisplacementEmbedding
+from cmerl.errors import InputError
 from cmerl.kernels import Matern
 from cmerl.planning import Plan, Task, make_plan
 from cmerl.transitions import Transitions
@@ -198,6 +199,15 @@ def test_a_plan_alone_decides_where_looking_ahead_was_not_found_better(monkeypat
     agent = pendulum().learn(2)
     assert not agent.diagnostics()["looks ahead"]
     assert agent.policy().ahead is None
+
+
+def test_in_a_known_world_looking_ahead_is_judged_by_what_it_played_and_has_no_table(monkeypatch) -> None:
+    monkeypatch.setattr("cmerl.agents.memory.choose_planning", lambda *_: (1, True))
+    env = gymnasium.make("cmerl/GridWorld-v0", coordinates=True)
+    agent = CMERL(env, seed=0, model="displacement", replan=False).learn(3)
+    assert [r.regret_kind for r in agent.history] == ["policy", "gaps", "gaps"]
+    with pytest.raises(InputError, match="looks ahead"):
+        agent.policy().table(env.unwrapped.observations)
 
 
 def test_what_was_saved_before_there_was_a_lookahead_is_read() -> None:

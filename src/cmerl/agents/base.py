@@ -327,7 +327,8 @@ class Agent(ABC):
             # The expectation of the gaps' sum is V* − V^π. That itself would need the policy on the whole grid
             # after every episode, which costs far more than the agent does.
             return oracles.gap_regret(self._solution, seen.observations, seen.actions), "gaps"
-        if len(policies) > 1:
+        # A policy that changed on the way, or that looks ahead from the states it meets, has no table to evaluate.
+        if len(policies) > 1 or getattr(policies[0], "ahead", None) is not None:
             states = [self._model.index(obs) for obs in seen.observations]
             return oracles.gap_regret(self._solution, states, [int(a) for a in seen.actions]), "gaps"
         assert isinstance(self._solution, oracles.Solution)

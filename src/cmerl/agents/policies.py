@@ -17,6 +17,7 @@ from cmerl.agents.base import check_step
 from cmerl.agents.lookahead import Lookahead
 from cmerl.agents.spaces import StateSpace
 from cmerl.embedding import ContinuousView, SmoothView
+from cmerl.errors import InputError
 from cmerl.hill import Hill
 from cmerl.planning import Plan
 
@@ -66,6 +67,8 @@ class PlanPolicy:
 
     def table(self, observations: NDArray[Any]) -> NDArray[np.intp]:
         """The planned action at every step and observation (H, S), where actions are numbers."""
+        if self.ahead is not None:
+            raise InputError("this policy looks ahead from the states that it meets and has no table: play it")
         values = np.array([int(a) for a in self.actions.values], dtype=np.intp)
         return values[self.plan.table(self.states.encode_many(observations))]
 
