@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 from cmerl import CMERL
-from cmerl.agents import lookahead, modelling
+from cmerl.agents import lookahead
+from cmerl.agents import model_selection as modelling
 from cmerl.agents.lookahead import Lookahead
-from cmerl.agents.modelling import choose_planning, haste, simulate_ahead
+from cmerl.agents.model_selection import choose_planning, haste, simulate_ahead
 from cmerl.confidence import FailureBudget, Greedy, Problem
 from cmerl.embedding import DisplacementEmbedding
 from cmerl.errors import InputError
@@ -176,7 +177,7 @@ def pendulum(**options) -> CMERL:
 @pytest.mark.parametrize("keep", [20_000, 60])
 def test_an_agent_that_looks_ahead_goes_on_bit_for_bit_after_loading(keep: int, tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(modelling, "WORTH_IT", -1e9)
-    monkeypatch.setattr("cmerl.agents.memory.KEEP", keep)  # from then on the log is dropped
+    monkeypatch.setattr("cmerl.agents.transition_store.KEEP", keep)  # from then on the log is dropped
     agent = pendulum().learn(3)
     assert agent.diagnostics()["looks ahead"]
     assert agent.policy().ahead is not None
@@ -202,7 +203,7 @@ def test_a_plan_alone_decides_where_looking_ahead_was_not_found_better(monkeypat
 
 
 def test_in_a_known_world_looking_ahead_is_judged_by_what_it_played_and_has_no_table(monkeypatch) -> None:
-    monkeypatch.setattr("cmerl.agents.memory.choose_planning", lambda *_: (1, True))
+    monkeypatch.setattr("cmerl.agents.transition_store.choose_planning", lambda *_: (1, True))
     env = gymnasium.make("cmerl/GridWorld-v0", coordinates=True)
     agent = CMERL(env, seed=0, model="displacement", replan=False).learn(3)
     assert [r.regret_kind for r in agent.history] == ["policy", "gaps", "gaps"]

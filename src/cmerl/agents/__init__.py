@@ -15,10 +15,10 @@ import gymnasium
 
 from cmerl.agents.balanced import BalancedAgent
 from cmerl.agents.base import Agent, EpisodeRecord, Policy
+from cmerl.agents.baselines.controls import GreedyAgent, RandomAgent
+from cmerl.agents.baselines.psrl import PSRL
+from cmerl.agents.baselines.ucbvi import UCBVI
 from cmerl.agents.cme_rl import CMERL
-from cmerl.agents.psrl import PSRL
-from cmerl.agents.simple import GreedyAgent, RandomAgent
-from cmerl.agents.ucbvi import UCBVI
 from cmerl.errors import InputError
 
 __all__ = [

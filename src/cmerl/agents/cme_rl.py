@@ -13,26 +13,26 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cmerl.agents import storage
-from cmerl.agents.actions import ActionSet
-from cmerl.agents.alarm import LIMIT, late_rise
 from cmerl.agents.base import Policy, check_step
 from cmerl.agents.calibration import about_next_states, about_values, motion_error
 from cmerl.agents.guarantees import Certifier
 from cmerl.agents.lookahead import Lookahead
-from cmerl.agents.memory import Memory
-from cmerl.agents.modelling import haste, prediction_error
+from cmerl.agents.model_selection import haste, prediction_error
 from cmerl.agents.options import Auto, Options, RewardFunction
-from cmerl.agents.pending import Pending, Seen
 from cmerl.agents.policies import PlanPolicy
 from cmerl.agents.proofs import ProvingAgent
 from cmerl.agents.rewards import KnownReward, RewardRange
-from cmerl.agents.spaces import Angles, StateSpace
+from cmerl.agents.transition_store import Memory
+from cmerl.agents.update_buffer import Pending, Seen
+from cmerl.agents.value_drift import LIMIT, late_rise
 from cmerl.confidence import Auto as AutoMode
 from cmerl.confidence import Greedy, Mode, Paper, as_mode
 from cmerl.embedding import ConditionalMeanEmbedding
 from cmerl.errors import CmerlError, InputError
 from cmerl.growing import nested, part
 from cmerl.planning import Hope, Plan, Task, make_plan
+from cmerl.spaces import Angles, StateSpace
+from cmerl.spaces.actions import ActionSet
 from cmerl.transitions import Transitions
 
 FloatArray = NDArray[np.float64]

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from cmerl.agents.memory import Memory
+from cmerl.agents.transition_store import Memory
 from cmerl.confidence import (
     FiniteDomain,
     Interval,
@@ -21,7 +21,7 @@ from cmerl.confidence import (
     operator_norm,
 )
 from cmerl.embedding import Embedding
-from cmerl.embedding.grids import Layout
+from cmerl.embedding.exact.grids import Layout
 from cmerl.oracles import FiniteModel, Solution
 from cmerl.planning import Plan
 from cmerl.transitions import Points, PointSet, concatenate

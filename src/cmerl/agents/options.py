@@ -9,14 +9,14 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from cmerl.agents.actions import ActionSet
-from cmerl.agents.automatic import automatic_kernel, automatic_value_kernel
-from cmerl.agents.memory import BACKENDS, MODELS, Recipe
-from cmerl.agents.spaces import StateSpace
+from cmerl.agents.default_kernels import automatic_kernel, automatic_value_kernel
+from cmerl.agents.transition_store import BACKENDS, MODELS, Recipe
 from cmerl.confidence import Auto as AutoMode
 from cmerl.confidence import FailureBudget, Mode, as_mode, mode_from_spec, mode_spec
 from cmerl.errors import InputError
 from cmerl.kernels import Delta, Kernel, StateAction, as_kernel, from_spec
+from cmerl.spaces import StateSpace
+from cmerl.spaces.actions import ActionSet
 
 MOST_DIMENSIONS = 32  # of observations whose motion is modelled
 

@@ -12,14 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cmerl.actions import refine
-from cmerl.agents.actions import ActionSet
 from cmerl.agents.base import check_step
 from cmerl.agents.lookahead import Lookahead
-from cmerl.agents.spaces import StateSpace
 from cmerl.embedding import ContinuousView, SmoothView
 from cmerl.errors import InputError
-from cmerl.hill import Hill
 from cmerl.planning import Plan
+from cmerl.q_gradient import Hill
+from cmerl.spaces import StateSpace
+from cmerl.spaces.actions import ActionSet
 
 FloatArray = NDArray[np.float64]
 

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cmerl import oracles
-from cmerl.agents.actions import ActionSet
 from cmerl.agents.balancing import Balance, balance
 from cmerl.agents.base import Agent, check_step
 from cmerl.agents.guarantees import (
@@ -21,13 +20,12 @@ from cmerl.agents.guarantees import (
     realised_excess,
     regret_bound,
 )
-from cmerl.agents.memory import Memory
 from cmerl.agents.options import Options
 from cmerl.agents.pac import PacPolicy, check_request, statement
-from cmerl.agents.pending import Pending
 from cmerl.agents.policies import PlanPolicy
 from cmerl.agents.rewards import RewardRange
-from cmerl.agents.spaces import StateSpace
+from cmerl.agents.transition_store import Memory
+from cmerl.agents.update_buffer import Pending
 from cmerl.confidence import Auto as AutoMode
 from cmerl.confidence import (
     ConfidenceSet,
@@ -42,6 +40,8 @@ from cmerl.confidence import (
 from cmerl.errors import InputError
 from cmerl.kernels import Delta, Kernel, StateAction
 from cmerl.planning import Plan, Task, make_plan
+from cmerl.spaces import StateSpace
+from cmerl.spaces.actions import ActionSet
 
 FloatArray = NDArray[np.float64]
 

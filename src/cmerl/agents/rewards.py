@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cmerl.agents.actions import ActionSet
 from cmerl.agents.base import check_reward
-from cmerl.agents.spaces import StateSpace
 from cmerl.errors import InputError, RewardRangeError
 from cmerl.planning import Hope
+from cmerl.spaces import StateSpace
+from cmerl.spaces.actions import ActionSet
 from cmerl.transitions import Points
 
 FloatArray = NDArray[np.float64]

@@ -11,14 +11,14 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from cmerl.agents.actions import ActionSet
 from cmerl.agents.base import find_horizon
-from cmerl.agents.spaces import StateSpace
-from cmerl.agents.spaces.parts import is_text, take_apart
 from cmerl.checking.episodes import Env, Episode, global_seeds, play, random_actions
 from cmerl.checking.report import SEVERITIES, Finding, Report
 from cmerl.envs.checks import check_count
 from cmerl.errors import InputError
+from cmerl.spaces import StateSpace
+from cmerl.spaces.actions import ActionSet
+from cmerl.spaces.parts import is_text, take_apart
 
 LONGEST = 500  # steps of an episode that is played to look at it
 MANY_COLUMNS = 30

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cmerl.embedding import ConditionalMeanEmbedding, Embedding
-from cmerl.embedding.grids import Layout
+from cmerl.embedding.exact.grids import Layout
 from cmerl.errors import InputError
 from cmerl.kernels import Kernel
 from cmerl.linalg import Cholesky, largest_eigenvalue

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cmerl.embedding.base import Embedding
-from cmerl.embedding.exact import ExactEmbedding
-from cmerl.embedding.sketches import compressed, fourier, nystrom
+from cmerl.embedding.compressed.sketches import compressed, fourier, nystrom
+from cmerl.embedding.exact.embedding import ExactEmbedding
 from cmerl.errors import InputError
 from cmerl.kernels import Kernel, as_kernel
 from cmerl.transitions import Points, Transitions, as_points

@@ -13,8 +13,8 @@ from gymnasium.envs.registration import EnvSpec, registry
 
 import cmerl  # noqa: F401 - registers its worlds
 from cmerl.errors import CmerlError, InputError
-from cmerl.experiments.mistakes import nearest
 from cmerl.experiments.spec import EnvironmentSpec, WrapperSpec
+from cmerl.experiments.spec_errors import nearest
 
 HOME_MODULES = ("gymnasium", "cmerl")
 

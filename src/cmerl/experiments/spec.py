@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from cmerl.errors import InputError
-from cmerl.experiments.mistakes import first_sentence
+from cmerl.experiments.spec_errors import first_sentence
 
 PositiveInt = Annotated[int, Field(ge=1, strict=True)]
 Name = Annotated[str, Field(min_length=1, strict=True)]

@@ -19,11 +19,11 @@ from cmerl.confidence import Mode, as_mode
 from cmerl.errors import CmerlError, InputError
 from cmerl.experiments.environments import make_environment
 from cmerl.experiments.journal import Journal
-from cmerl.experiments.mistakes import nearest
 from cmerl.experiments.packing import pack, unpack
 from cmerl.experiments.rollouts import RegretEstimate
 from cmerl.experiments.snapshots import Recorder
 from cmerl.experiments.spec import AgentSpec, EnvironmentSpec, Spec
+from cmerl.experiments.spec_errors import nearest
 from cmerl.kernels import from_spec
 
 FORMAT = 1  # of journals

@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from cmerl.embedding.grids import Layout
+from cmerl.embedding.exact.grids import Layout
 from cmerl.errors import InputError
 from cmerl.kernels import Delta, Kernel, Linear, Points, Product, Scaled, StateAction
 from cmerl.theory.checks import positive, whole

@@ -11,9 +11,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from cmerl import agents
 from cmerl.errors import InputError
-from cmerl.experiments.mistakes import first_sentence, nearest
 from cmerl.experiments.runner import check, load_spec
 from cmerl.experiments.spec import AgentSpec, PositiveInt, Spec, read
+from cmerl.experiments.spec_errors import first_sentence, nearest
 
 Seed = Annotated[int, Field(ge=0, strict=True)]
 

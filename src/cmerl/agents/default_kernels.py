@@ -1,0 +1,88 @@
+"""The kernels that an agent chooses by itself, from the spaces and from the data so far."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cmerl.kernels import RBF, Columns, Constant, Delta, Hamming, Kernel, Matern, StateAction
+from cmerl.spaces import StateSpace
+from cmerl.transitions import Transitions
+
+FloatArray = NDArray[np.float64]
+
+WIDTH = 0.1  # of the automatic kernel, on observations scaled to [0, 1]
+SENSIBLE = 0.02, 2.0  # declared bounds count for nothing where the data fill less of them, or leave them so far
+FEW = 64  # combinations of categories up to which each is learned on its own
+
+
+def automatic_kernel(
+    rho: float, states: StateSpace, spread: FloatArray, action_kernel: Kernel, action_dims: int
+) -> Kernel:
+    """The kernel on continuous states: what actions share is smooth, what they do differently is local.
+
+    A fraction ρ of the kernel does not look at the action. The rest is each action's own, at half the width: were it
+    as wide as what they share, an action found bad on one side of a goal would be taken for bad on the other too.
+    Continuous actions share with their neighbours already, and with all others half at most.
+    """
+    if not isinstance(action_kernel, Delta):
+        rho = min(rho, 0.5)
+    shared = StateAction(state_kernel(RBF, WIDTH, states, spread), Constant(rho), action_dims)
+    own = StateAction(state_kernel(RBF, WIDTH / 2, states, spread), (1.0 - rho) * action_kernel, action_dims)
+    return shared + own
+
+
+def automatic_value_kernel(states: StateSpace, spread: FloatArray) -> Kernel:
+    """The kernel that interpolates value functions: they have kinks, which a smoother one would ring around."""
+    return state_kernel(lambda width: Matern(1.5, width), WIDTH, states, spread)
+
+
+def state_kernel(family: Callable[[Any], Kernel], width: float, states: StateSpace, spread: FloatArray) -> Kernel:
+    """A smooth kernel on numbers times one that asks whether categories are equal.
+
+    Args:
+        family: makes the smooth kernel from its widths.
+        width: for two columns that fill [0, 1]; more columns lie farther apart, and get a larger one.
+        states: which columns are which.
+        spread: how much of its axis each column fills (d,).
+    """
+    numbers = np.flatnonzero(~states.categories)
+    categories = np.flatnonzero(states.categories)
+    matching: Kernel = Delta() if states.combinations <= FEW or not numbers.size else Hamming()
+    if not numbers.size:
+        return matching
+    widths = width * np.sqrt(max(1.0, len(numbers) / 2)) * spread[numbers]
+    smooth = family(float(widths[0]) if np.all(widths == widths[0]) else tuple(widths.tolist()))
+    if not categories.size:
+        return smooth
+    return Columns(smooth, tuple(numbers.tolist())) * Columns(matching, tuple(categories.tolist()))
+
+
+def seen_spread(states: StateSpace, rows: FloatArray) -> FloatArray:
+    """How much of its axis each column fills (d,): 1 where declared bounds make sense, else as the data (n, d) do.
+
+    Rounded to powers of √2, so that a little more data seldom call for a new embedding; a percent at either end does
+    not count.
+    """
+    low, high = np.percentile(rows, [1, 99], axis=0)
+    width = np.where(high > low, high - low, 1.0)
+    rounded = 2.0 ** (np.round(2.0 * np.log2(width)) / 2.0)
+    return np.where(
+        states.categories | (states.bounded & (SENSIBLE[0] <= width) & (width <= SENSIBLE[1])), 1.0, rounded
+    )
+
+
+def shared_fraction(data: Transitions, kernel: Kernel, action_dims: int) -> float:
+    """ρ: how alike the states before and after a step are, on average, rounded and kept in [0.5, 0.9].
+
+    A step that hardly moves the state leaves all actions nearly alike. Rounding keeps small changes from calling for
+    a new embedding.
+    """
+    assert isinstance(data.Z, np.ndarray)
+    assert isinstance(data.next_states, np.ndarray)
+    rows = np.linspace(0, len(data) - 1, min(len(data), 300)).astype(np.intp)
+    similarity = np.mean(np.diagonal(kernel(data.Z[rows, :-action_dims], data.next_states[rows])))
+    return float(np.clip(np.round(similarity, 1), 0.5, 0.9))

@@ -1,0 +1,1 @@
+"""Embeddings in coordinates: a cost per episode that does not grow with the data."""

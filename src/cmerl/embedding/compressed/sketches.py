@@ -1,0 +1,137 @@
+"""Sketches of the exact embedding, ready made: compressed, Nyström, random Fourier features."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cmerl.embedding.compressed.dictionary import Dictionary
+from cmerl.embedding.compressed.embedding import CompressedEmbedding
+from cmerl.embedding.compressed.features import FourierFeatures
+from cmerl.embedding.compressed.landmarks import InterpolatedLandmarks, Landmarks, StateTable
+from cmerl.errors import InputError
+from cmerl.kernels import Kernel
+from cmerl.transitions import Points
+
+
+def compressed(
+    kernel: Kernel,
+    value_kernel: Kernel,
+    lam: float,
+    actions: Points | None = None,
+    *,
+    tolerance: float = 1e-3,
+    value_tolerance: float = 3e-3,
+    cap: int = 1000,
+    keep: int = 20_000,
+    rebuild: bool = True,
+    centre: bool = True,
+) -> CompressedEmbedding:
+    """Two dictionaries: the cost of an episode does not depend on the amount of data.
+
+    Args:
+        kernel: k_φ on state-actions.
+        value_kernel: k_ψ on states, in whose space value functions are interpolated.
+        lam: the ridge λ.
+        actions: the finite action set (A, d_a).
+        tolerance: largest squared residual, relative to k_φ(z, z), that the dictionary of state-actions leaves.
+        value_tolerance: the same for k_ψ and the landmarks; 0 makes every next state a landmark.
+        cap: most points in a dictionary; when it is reached nothing is appended, and the residuals that then
+            remain are part of σ and of the provable bonuses, so that uncertainty stays honest. The next rebuild
+            raises its tolerance until the cap suffices, so that no region is left without points.
+        keep: transitions kept to choose dictionaries from; then the raw data are dropped.
+        rebuild: choose both dictionaries anew when the data have doubled, unless hardly a point came since.
+        centre: interpolate V around its mean: more accurate, but without a proof.
+    """
+    for name, value in (("tolerance", tolerance), ("value_tolerance", value_tolerance)):
+        if not 0.0 <= value < 1.0:
+            raise InputError(f"{name} must lie from 0 to below 1, not {value!r}")
+    if cap < 1:
+        raise InputError(f"cap must be at least 1, not {cap!r}")
+    landmarks: Landmarks = StateTable()
+    if value_tolerance:
+        landmarks = InterpolatedLandmarks(value_kernel, value_tolerance, cap)
+    return CompressedEmbedding(
+        "compressed",
+        kernel,
+        lambda part: Dictionary(part, tolerance, cap, widen=True),
+        landmarks,
+        lam,
+        actions,
+        keep=keep,
+        rebuild=rebuild and (tolerance > 0 or value_tolerance > 0),
+        centre=centre,
+        single=tolerance > 0,
+    )
+
+
+def nystrom(
+    kernel: Kernel,
+    lam: float,
+    actions: Points | None = None,
+    *,
+    count: int = 300,
+    tolerance: float = 1e-6,
+    selection: str = "greedy",
+    keep: int = 20_000,
+    rebuild: bool = True,
+    seed: int = 0,
+) -> CompressedEmbedding:
+    """Nyström coordinates of state-actions, all next states kept: the classical sketch.
+
+    Args:
+        kernel: k_φ on state-actions.
+        lam: the ridge λ.
+        actions: the finite action set (A, d_a).
+        count: most landmarks of state-actions, for each independent regression.
+        tolerance: no landmark is added for a squared residual below this.
+        selection: "greedy" (largest residual) or "leverage" (drawn with ridge leverage scores) at rebuilds.
+        keep: transitions kept to choose landmarks from.
+        rebuild: choose landmarks anew whenever the data have doubled; False grows them in order of arrival.
+        seed: for "leverage".
+    """
+    if selection not in ("greedy", "leverage"):
+        raise InputError(f"selection must be 'greedy' or 'leverage', not {selection!r}")
+    rng = np.random.default_rng(seed) if selection == "leverage" else None
+    return CompressedEmbedding(
+        "nystrom",
+        kernel,
+        lambda part: Dictionary(part, tolerance, count, leverage=None if rng is None else (lam, rng)),
+        StateTable(),
+        lam,
+        actions,
+        keep=keep,
+        rebuild=rebuild,
+    )
+
+
+def fourier(
+    kernel: Kernel,
+    lam: float,
+    actions: Points | None = None,
+    *,
+    count: int = 300,
+    orthogonal: bool = True,
+    seed: int = 0,
+) -> CompressedEmbedding:
+    """Random Fourier features: heuristic, because they leave no residual and their variance starves.
+
+    Args:
+        kernel: k_φ on state-actions; where it is a product with an indicator of the action, features are drawn for
+            the state kernel, which must be RBF or Matern.
+        lam: the ridge λ.
+        actions: the finite action set (A, d_a).
+        count: number of features, for each independent regression.
+        orthogonal: draw frequencies in orthogonal blocks.
+        seed: of the frequencies.
+    """
+    rng = np.random.default_rng(seed)
+    return CompressedEmbedding(
+        "fourier",
+        kernel,
+        lambda part: FourierFeatures(part, count, rng, orthogonal=orthogonal),
+        StateTable(),
+        lam,
+        actions,
+        keep=0,
+        rebuild=False,
+    )

@@ -1,0 +1,1 @@
+"""Displacement: regress s' − s and read V at the predicted next state."""

@@ -1,0 +1,127 @@
+"""What a displacement model says at states × actions: where they lead, what they earn, how new they are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cmerl.embedding.displacement.dynamics import Dynamics
+from cmerl.kernels import Matern
+from cmerl.linalg import Cholesky
+from cmerl.transitions import Points
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.intp]
+
+
+class Target(NamedTuple):
+    """What ``backup`` regresses: reward·r + V(s') + offset, V as coefficients around its mean."""
+
+    coef: FloatArray
+    mean: float
+    reward: float
+    offset: float
+    terminal: float
+
+
+class DisplacementGrid:
+    """States × actions with the action held: where they lead, what they earn, how new they are."""
+
+    def __init__(self, model: Model, x: FloatArray) -> None:
+        self._model = model
+        y, reward, ended = model.dynamics.hold(x, model.repeat)
+        unknown = np.zeros(ended.shape) if model.sure else model.dynamics.unknown(x, y, ended)
+        self._reward, self._ended, self._unknown = reward.T, ended.T, unknown.T  # (q, A)
+        self._y = y.transpose(1, 0, 2).reshape(-1, x.shape[1])  # (q·A, d)
+        self._K = model.interpolant(self._y, single=True)  # (q·A, m)
+
+    def expectation(self, coef: Target) -> FloatArray:
+        """(1 − u)(reward·r + V(s') + offset) (q, A)."""
+        v = (self._K @ coef.coef.astype(np.float32)).reshape(self._ended.shape) + coef.mean
+        y = coef.reward * self._reward + np.where(self._ended, coef.terminal, v) + coef.offset
+        return np.asarray((1.0 - self._unknown) * y)
+
+    def weights(self) -> FloatArray:
+        """Weights on V at the landmarks (q·A, m); their mean takes what interpolation leaves."""
+        T = self._model.factor.solve(self._model.interpolant(self._y, single=False).T).T
+        W = T + ((1.0 - T.sum(axis=1)) / T.shape[1])[:, None]
+        return np.asarray(W * ((1.0 - self._unknown) * ~self._ended).reshape(-1, 1))
+
+    def std(self) -> FloatArray:
+        """σ (q, A)."""
+        return np.sqrt(self._unknown)
+
+    def weight_norm1(self) -> FloatArray:
+        """‖α‖₁ (q, A) of the weights on landmarks."""
+        return np.asarray(np.abs(self.weights()).sum(axis=1).reshape(self._ended.shape))
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """Everything learned by one moment; it also is the view that a plan keeps.
+
+    ``repeat`` may differ between the states of a grid. If it is ``sure``, nothing counts as new.
+    """
+
+    centre: FloatArray
+    scale: FloatArray
+    actions: FloatArray
+    dynamics: Dynamics
+    landmarks: FloatArray
+    kernel: Matern
+    factor: Cholesky
+    noise: FloatArray
+    repeat: int | IntArray
+    sure: bool = False
+    _last: dict[bytes, DisplacementGrid] = field(init=False, repr=False, default_factory=dict)
+    _single: dict[int, Model] = field(init=False, repr=False, default_factory=dict)
+
+    def knows(self, states: FloatArray) -> bool:
+        """Whether these states were asked last."""
+        return states.tobytes() in self._last
+
+    def grid(self, states: Points) -> DisplacementGrid:
+        """At encoded states × actions; what was asked last is not computed again."""
+        asked = np.asarray(states)
+        key = asked.tobytes()
+        if key not in self._last:
+            self._last.clear()
+            self._last[key] = DisplacementGrid(self, self.scaled(asked))
+        return self._last[key]
+
+    def with_actions(self, actions: FloatArray) -> Model:
+        """The same at other actions."""
+        return replace(self, actions=actions, dynamics=self.dynamics.with_actions(actions))
+
+    def of(self, which: int) -> Model:
+        """The same for one of the actions."""
+        if which not in self._single:
+            self._single[which] = self.with_actions(self.actions[[which]])
+        return self._single[which]
+
+    def scaled(self, states: FloatArray) -> FloatArray:
+        """Encoded states in the units of the model."""
+        return (states - self.centre) / self.scale
+
+    def interpolant(self, y: FloatArray, *, single: bool) -> NDArray[Any]:
+        """k(y, landmarks) (q, m), averaged over the noise.
+
+        In single precision where it is only multiplied: a backup reads all of it, and values between landmarks are
+        far less accurate than that.
+        """
+        kernel = self.kernel.single if single else self.kernel
+        return np.asarray(sum(kernel(y + e, self.landmarks) for e in self.noise) / len(self.noise))
+
+
+def sigma_points(residuals: FloatArray, noticeable: float) -> FloatArray:
+    """Displacements (p, d) with the covariance of the residuals; just zero where that is too small to matter."""
+    covariance = np.atleast_2d(np.cov(residuals.T)) if len(residuals) > 1 else np.zeros((residuals.shape[1],) * 2)
+    values, vectors = np.linalg.eigh(covariance)
+    scales = np.sqrt(np.maximum(values, 0.0))
+    if scales.max() <= noticeable:
+        return np.zeros((1, len(covariance)))
+    arms = np.sqrt(len(values)) * (vectors * scales).T
+    return np.vstack([arms, -arms])

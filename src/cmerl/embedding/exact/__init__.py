@@ -1,0 +1,1 @@
+"""The exact embedding: every transition kept."""

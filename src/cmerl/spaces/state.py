@@ -1,0 +1,180 @@
+"""Observations as rows: checked, copied and scaled on the way in, and turned back on the way out."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from gymnasium import spaces
+from numpy.typing import NDArray
+
+from cmerl.errors import InputError
+from cmerl.spaces.columns import Angles, BoolArray, ColumnScale
+from cmerl.spaces.parts import Part, put_together, take_apart
+
+FloatArray = NDArray[np.float64]
+
+log = logging.getLogger("cmerl")
+
+ROUNDING = 1e-5  # relative: a float32 may stand this far outside of its bounds
+
+
+@dataclass(frozen=True, eq=False)
+class StateSpace:
+    """Observations as rows of numbers, the parts of Dict and Tuple side by side.
+
+    Categories (Discrete, MultiDiscrete, MultiBinary, pictures of whole numbers) keep their numbers; a Box is scaled
+    to [0, 1] where its bounds are finite, and left as it is where they are not.
+
+    Attributes:
+        parts: the arrays inside an observation.
+        columns: how each of their numbers is seen.
+    """
+
+    parts: tuple[Part, ...]
+    columns: ColumnScale
+    _said: set[str] = field(default_factory=set)
+
+    @classmethod
+    def of(cls, space: spaces.Space[Any], angles: Angles = ()) -> StateSpace:
+        """The rows for a Gymnasium space; ``angles`` are columns (or parts) to be seen as points of a circle."""
+        parts = tuple(take_apart(space))
+        if not parts:
+            raise InputError(f"observations of {space} hold no numbers: use a wrapper that gives some")
+        return cls(parts, ColumnScale.of(parts, angles))
+
+    @property
+    def dims(self) -> int:
+        """Columns of a row."""
+        return self.columns.dims
+
+    @cached_property
+    def shape(self) -> tuple[int, ...] | None:
+        """Shape of an observation; None where it is a Dict or Tuple."""
+        return self.parts[0].shape if len(self.parts) == 1 and not self.parts[0].path else None
+
+    @property
+    def categories(self) -> BoolArray:
+        """Columns of a row that are equal or not (d,)."""
+        return self.columns.seen(self.columns.category, False)
+
+    @property
+    def bounded(self) -> BoolArray:
+        """Columns of a row that the declared bounds put into [0, 1] (d,)."""
+        return self.columns.seen(self.columns.bounded, True)
+
+    @cached_property
+    def integer(self) -> bool:
+        """Whether there are categories only."""
+        return bool(self.columns.category.all())
+
+    @cached_property
+    def states(self) -> int | None:
+        """Number of states of a Discrete space, else None."""
+        if self.shape != () or not self.integer:
+            return None
+        return int(self.parts[0].high[0] - self.parts[0].low[0]) + 1
+
+    @cached_property
+    def _bounds(self) -> tuple[FloatArray, FloatArray]:
+        """Declared bounds of all numbers (n,)."""
+        return np.concatenate([p.low for p in self.parts]), np.concatenate([p.high for p in self.parts])
+
+    @property
+    def combinations(self) -> float:
+        """How many different values the categories can take together."""
+        widths = [p.high - p.low + 1.0 for p in self.parts if p.kind == "categories"]
+        return float(np.prod(np.concatenate([np.ones(1), *widths])))
+
+    @property
+    def all_states(self) -> FloatArray | None:
+        """Every state (S, 1) of a Discrete space, else None."""
+        if self.states is None:
+            return None
+        return np.arange(self.states, dtype=np.float64)[:, None] + self.parts[0].low
+
+    def spec(self) -> dict[str, Any]:
+        """A JSON-able description."""
+        return {"parts": [p.spec() for p in self.parts], "periods": self.columns.period.tolist()}
+
+    @classmethod
+    def from_spec(cls, spec: dict[str, Any]) -> StateSpace:
+        """The inverse of ``spec``."""
+        parts = tuple(Part.from_spec(p) for p in spec["parts"])
+        return cls(parts, ColumnScale.of(parts, {i: p for i, p in enumerate(spec["periods"]) if p}))
+
+    def describe(self) -> str:
+        """What becomes of an observation, in words."""
+        if self.states is not None:
+            return f"{self.states} states"
+        categories, bounded, d = int(self.categories.sum()), int(self.bounded.sum()), self.dims
+        circles = int(self.columns.angle.sum())
+        said = [
+            f"{categories} categories" if categories else "",
+            f"{bounded - 2 * circles} numbers scaled by their bounds" if bounded > 2 * circles else "",
+            f"{d - categories - bounded} numbers scaled by what is seen" if d > categories + bounded else "",
+            f"{circles} angles" if circles else "",
+        ]
+        return ", ".join(part for part in said if part)
+
+    def fits(self, space: spaces.Space[Any]) -> bool:
+        """Whether a space gives the observations that this was made for."""
+        return [p.spec() for p in take_apart(space)] == [p.spec() for p in self.parts]
+
+    def encode(self, obs: Any) -> FloatArray:
+        """One observation as a row (1, d), checked."""
+        low, high = self._bounds
+        if self.states is not None and isinstance(obs, int | np.integer) and low[0] <= obs <= high[0]:
+            return np.array([[float(obs)]])  # the common case, quickly
+        return self.encode_many([obs])
+
+    def encode_many(self, observations: Sequence[Any] | NDArray[Any]) -> FloatArray:
+        """Observations (q of them) as rows (q, d), checked."""
+        raw = [np.concatenate([p.find(obs) for p in self.parts]) for obs in observations]
+        X = np.array(raw).reshape(len(raw), len(self.columns.low))
+        finite = np.isfinite(X)
+        if not finite.all():
+            row, column = (int(i) for i in np.argwhere(~finite)[0])
+            raise InputError(f"{self._part_of(column).where} is NaN or infinite: {observations[row]!r}")
+        self._check_bounds(X)
+        return self.columns.apply(X)
+
+    def decode(self, rows: FloatArray) -> list[Any]:
+        """The observations behind rows (q, d), for a user's reward function."""
+        stops = np.cumsum([len(p.low) for p in self.parts])[:-1]
+        found = []
+        for x in self.columns.invert(rows):
+            pieces = zip(self.parts, np.split(x, stops), strict=True)
+            obs = put_together([(p.path, p.restore(piece)) for p, piece in pieces])
+            found.append(int(obs) if self.states is not None else obs)
+        return found
+
+    def _check_bounds(self, X: FloatArray) -> None:
+        """States must be among those that there are; other numbers outside of their bounds are said once."""
+        low, high = self._bounds
+        if self.states is not None and np.any((low > X) | (high < X) | (np.floor(X) != X)):
+            raise InputError(f"an observation is not a state number from {low[0]:.0f} to {high[0]:.0f}")
+        slack = ROUNDING * np.maximum(1.0, np.where(np.isfinite(high), np.abs(high), 0.0))
+        outside = np.flatnonzero(np.any((low - slack > X) | (high + slack < X), axis=0))
+        if not outside.size:
+            return
+        part = self._part_of(int(outside[0]))
+        if part.name in self._said:
+            return
+        self._said.add(part.name)
+        log.warning(
+            "%s leaves the bounds that its space declares (column %d: %g is outside of [%g, %g]); used as it is",
+            part.where,
+            outside[0],
+            next(x for x in X[:, outside[0]] if not low[outside[0]] <= x <= high[outside[0]]),
+            low[outside[0]],
+            high[outside[0]],
+        )
+
+    def _part_of(self, column: int) -> Part:
+        stops = np.cumsum([len(p.low) for p in self.parts])
+        return self.parts[int(np.searchsorted(stops, column, side="right"))]

@@ -1,0 +1,169 @@
+"""What an agent remembers: the automatic kernel, the hand-over to a compressed embedding, the log."""
+
+from __future__ import annotations
+
+import logging
+
+import gymnasium
+import numpy as np
+import pytest
+
+from cmerl.agents import CMERL
+from cmerl.agents import transition_store as memory
+from cmerl.agents.default_kernels import WIDTH, automatic_kernel, shared_fraction
+from cmerl.agents.transition_store import Memory, Recipe
+from cmerl.embedding import CompressedEmbedding, ExactEmbedding
+from cmerl.errors import InputError
+from cmerl.kernels import RBF, Delta, Matern
+from cmerl.spaces import StateSpace
+from cmerl.transitions import Transitions
+
+ACTIONS = np.arange(2.0)[:, None]
+LINE = StateSpace.of(gymnasium.spaces.Box(0.0, 1.0, (1,), np.float64))
+
+
+def recipe(**changes: object) -> Recipe:
+    options = {
+        "kernel": RBF(0.2),
+        "value_kernel": Matern(1.5, 0.2),
+        "lam": 0.1,
+        "states": LINE,
+        "actions": ACTIONS,
+        "action_kernel": Delta(),
+        "backend": "auto",
+        "track_std": False,
+        "provable": False,
+        "seed": 0,
+    }
+    return Recipe(**{**options, **changes})
+
+
+def walk(n: int, step: float, seed: int = 0) -> Transitions:
+    rng = np.random.default_rng(seed)
+    states = rng.random((n, 2))
+    nexts = np.clip(states + step * rng.choice([-1.0, 1.0], (n, 2)), 0.0, 1.0)
+    return Transitions.of(np.hstack([states, rng.integers(2, size=(n, 1))]), nexts, rng.random(n))
+
+
+def feed(held: Memory, data: Transitions, size: int = 20) -> Memory:
+    for start in range(0, len(data), size):
+        batch = data[start : start + size]
+        held.update(np.zeros(len(batch), dtype=np.intp), batch)
+    return held
+
+
+def test_the_automatic_kernel_is_one_at_equal_points_and_rho_between_actions() -> None:
+    kernel = automatic_kernel(0.7, LINE, np.ones(1), Delta(), 1)
+    Z = np.array([[0.3, 0.4, 0.0], [0.3, 0.4, 1.0], [0.4, 0.4, 0.0], [0.4, 0.4, 1.0]])
+    near, nearer = np.exp(-0.5), np.exp(-0.5 * 4)  # one width apart, and two of the narrower
+    expected = np.array([1.0, 0.7, 0.7 * near + 0.3 * nearer, 0.7 * near])
+    np.testing.assert_allclose(kernel(Z[:1], Z)[0], expected, atol=1e-12)
+
+
+@pytest.mark.parametrize(("step", "expected"), [(0.001, 0.9), (0.06, 0.7), (1.0, 0.5)])
+def test_actions_share_more_the_less_a_step_moves(step: float, expected: float) -> None:
+    assert shared_fraction(walk(200, step), RBF(WIDTH), 1) == pytest.approx(expected)
+
+
+def test_the_kernel_follows_the_data_at_doubling_times() -> None:
+    held = feed(Memory(recipe(kernel=None), 1), walk(40, 0.001))
+    assert held.kernel == automatic_kernel(0.9, LINE, np.ones(1), Delta(), 1)
+    assert held.embeddings[0].kernel == held.kernel
+    assert held.embeddings[0].n == 40
+
+
+def test_auto_hands_over_once_and_loses_nothing(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(memory, "EXACT_LIMIT", 60)
+    data = walk(120, 0.1)
+    with caplog.at_level(logging.INFO, logger="cmerl"):
+        held = feed(Memory(recipe(), 1), data)
+    assert isinstance(held.embeddings[0], CompressedEmbedding)
+    assert sum("hands over" in message for message in caplog.messages) == 1
+    exact = ExactEmbedding(RBF(0.2), 0.1, ACTIONS)
+    exact.update(data)
+    compressed = held.embeddings[0]
+    assert compressed.n == exact.n == 120
+
+    def value(s: np.ndarray) -> np.ndarray:
+        return np.sin(3 * s[:, 0])
+
+    a = exact.expectation(exact.backup(value(exact.support)), data.Z)
+    b = compressed.expectation(compressed.backup(value(compressed.support)), data.Z)
+    np.testing.assert_allclose(a, b, atol=0.05)
+
+
+def test_finite_worlds_and_provable_modes_stay_exact(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "EXACT_LIMIT", 15)
+    finite = CMERL(gymnasium.make("cmerl/RiverSwim-v0")).learn(10)
+    assert finite.diagnostics()["backend"] == "exact"  # 12 state-actions, however many transitions
+    smooth = {"env": gymnasium.make("cmerl/PBall2D-v0"), "horizon": 10, "reward_range": (0, 1)}
+    proven = CMERL(**smooth, bonus="tight", B_P=1.0, B_V=1.0, B_R=1.0).learn(3)
+    assert proven.diagnostics()["backend"] == "exact"
+    assert CMERL(**smooth).learn(3).diagnostics()["backend"] == "compressed"
+
+
+def test_agents_whose_log_was_dropped_are_saved_and_go_on_bit_for_bit(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: object
+) -> None:
+    monkeypatch.setattr(memory, "KEEP", 50)
+    env = gymnasium.make("cmerl/PBall2D-v0")
+    agent = CMERL(env, horizon=10, backend="compressed").learn(7)
+    assert agent._memory.batches is None
+    assert agent.embedding.n == 70
+    agent.save(f"{tmp_path}/agent")
+    loaded = CMERL.load(f"{tmp_path}/agent", env=env)
+    assert (loaded.kernel, loaded.embedding.n) == (agent.kernel, 70)
+    assert loaded.diagnostics() == agent.diagnostics()
+    returns = [[record.ret for record in a.learn(5).history] for a in (agent, loaded)]
+    assert returns[0] == returns[1]
+    S = np.random.default_rng(0).random((20, 2))
+    np.testing.assert_array_equal(agent._plan().q(S, 0), loaded._plan().q(S, 0))
+    loaded.save(f"{tmp_path}/again")
+    assert CMERL.load(f"{tmp_path}/again", env=env).embedding.n == 120
+
+
+def test_a_displacement_whose_log_was_dropped_is_saved_and_goes_on_bit_for_bit(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: object
+) -> None:
+    monkeypatch.setattr(memory, "KEEP", 90)
+    env = gymnasium.make("Pendulum-v1", max_episode_steps=30)
+    agent = CMERL(env, model="displacement").learn(4)
+    assert agent._memory.batches is None
+    assert agent._memory._chosen_at == 90  # once more with all data, before they went
+    fits = agent._memory.displacement.fits
+    agent.save(f"{tmp_path}/agent")
+    loaded = CMERL.load(f"{tmp_path}/agent", env=env)
+    assert loaded.diagnostics() == agent.diagnostics()
+    returns = [[record.ret for record in a.learn(5).history] for a in (agent, loaded)]  # kernels are fitted again
+    assert returns[0] == returns[1]
+    assert agent._memory.displacement.fits == loaded._memory.displacement.fits == fits + 1
+
+
+@pytest.mark.parametrize("backend", ["auto", "compressed", "nystrom"])
+def test_saved_agents_on_continuous_states_go_on_bit_for_bit(backend: str, tmp_path: object) -> None:
+    env = gymnasium.make("cmerl/PBall2D-v0")
+    agent = CMERL(env, seed=2, horizon=10, backend=backend).learn(6)
+    agent.save(f"{tmp_path}/agent")
+    loaded = CMERL.load(f"{tmp_path}/agent", env=env)
+    assert loaded.kernel == agent.kernel
+    agent.learn(3)
+    loaded.learn(3)
+    assert [r.ret for r in loaded.history] == [r.ret for r in agent.history]
+    np.testing.assert_array_equal(loaded.q_values(np.zeros(2)), agent.q_values(np.zeros(2)))
+
+
+def test_an_unknown_backend_is_refused() -> None:
+    with pytest.raises(InputError, match="magic"):
+        Memory(recipe(backend="magic"), 1)
+
+
+@pytest.mark.parametrize("provable", [False, True])
+def test_only_modes_without_proof_interpolate_values_around_their_mean(provable: bool) -> None:
+    """A constant V is exact around its mean; as an element of the space it is not, and its bound allows for that."""
+    held = feed(Memory(recipe(backend="compressed", provable=provable), 1), walk(60, 0.1)).embeddings[0]
+    ones = np.ones(len(held.support))
+    x = held.expectation(held.backup(ones, reward=0.0), walk(60, 0.1).Z)
+    y = held.expectation(held.backup(0.0 * ones, reward=0.0, offset=1.0), walk(60, 0.1).Z)
+    assert (float(np.abs(x - y).max()) < 1e-12) is not provable
