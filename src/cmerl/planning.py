@@ -1,7 +1,14 @@
-"""Optimistic (and pessimistic) value iteration over any embedding [CO22, Alg. 1].
+"""Optimistic (and pessimistic) value iteration over any model [CO22, Alg. 1].
 
-Inside a plan rewards are shifted to start at 0, so a value with k steps to go lies in [0, k·width]; what a
-plan reports is in the environment's own units.
+One formula makes every plan, whatever the model and the mode:
+
+    Q_h(s, a) = reward + E[V_{h+1}] + (1 − mass)·ceiling_h + bonus.
+
+The model gives the mean E[V_{h+1}] and its mass, the mean of the constant 1: Σα for an embedding, 1 − u for a
+displacement. Where it knows nothing both are 0, and Q is the ceiling (optimistic initialisation).
+
+Inside a plan rewards count from the least one, so a value with k steps to go lies in [0, k·width]; what a plan reports
+is in the environment's own units.
 """
 
 from __future__ import annotations
@@ -10,13 +17,14 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cmerl.confidence import BonusTerms, Mode, NearNorms, NormCalculator, Problem, ValueNorms, reward_radius
-from cmerl.embedding import Coef, Embedding, Grid, View
+from cmerl.embedding import Coef, Grid, KernelEmbedding, KernelGrid, Model, View
+from cmerl.optimism import Ceilings, ceilings, worth
 from cmerl.transitions import Points
 
 FloatArray = NDArray[np.float64]
@@ -27,24 +35,6 @@ KnownReward = Callable[[Points], FloatArray]
 TIE = 1e-10  # relative to the largest possible value: closer than this, actions are tied
 
 
-class Hope(NamedTuple):
-    """The most that is worth hoping for where nothing is known, in the environment's units.
-
-    Attributes:
-        best: the best reward per step.
-        more: how much more than was seen there may be, per step.
-        once: the most that is paid once more, at an end.
-        wait: steps until an end that makes ``best`` possible.
-        meanwhile: the best reward per step until then.
-    """
-
-    best: float
-    more: float = 0.0
-    once: float = 0.0
-    wait: int = 0
-    meanwhile: float = 0.0
-
-
 @dataclass(frozen=True)
 class Task:
     """Everything a plan depends on besides the data.
@@ -52,64 +42,63 @@ class Task:
     Attributes:
         problem: sizes, kernels, constants.
         mode: the bonus mode.
-        r_min: the smallest reward; rewards are shifted by it.
-        max_return: a known maximal return, or None.
-        hope: where it is less than the range of rewards allows; None to hope for all of that.
+        r_min: the smallest reward; rewards count from it.
+        optimistic: ceilings on values; None for those of the range of rewards.
         known_reward: the reward function, or None to learn it.
         states: all states (S, d) where they are finitely many, else None.
         discount: what the next step counts for, below 1 where a plan must not rely on a late chance.
-        hope_only_raises: whether what is expected stays as it is where it is better than what is hoped for.
+        with_excess: whether somebody will ask by how much Q may exceed what it estimates.
     """
 
     problem: Problem
     mode: Mode
     r_min: float
-    max_return: float | None = None
-    hope: Hope | None = None
+    optimistic: Ceilings | None = None
     known_reward: KnownReward | None = None
     states: Points | None = None
     discount: float = 1.0
-    hope_only_raises: bool = False
+    with_excess: bool = False
+
+    @cached_property
+    def ceilings(self) -> Ceilings:
+        """Ceilings on values at every step."""
+        return self.optimistic or ceilings(self.problem.horizon, self.problem.width, r_min=self.r_min)
 
     @property
     def reward_bonus(self) -> bool:
         """Whether the learned reward is a regression of its own with a bonus of its own."""
         return self.known_reward is None and self.mode.provable
 
+    @property
+    def separate_reward(self) -> bool:
+        """Whether the reward is no part of the regression targets."""
+        return self.known_reward is not None or self.mode.provable
+
     def worth(self, steps: int) -> float:
         """What a reward of 1 at each of so many steps is worth at the first of them."""
-        return float(steps) if self.discount == 1.0 else (1.0 - self.discount**steps) / (1.0 - self.discount)
+        return float(worth(np.asarray(steps), self.discount))
 
     def cap(self, step: int) -> float:
-        """The most that can be left at ``step``, shifted."""
-        steps = self.problem.horizon - step
-        most = steps * self.problem.width
-        if self.hope is not None:
-            best, more, once, *_ = self.hope
-            # What is only hoped for is not discounted: it must be worth the way.
-            most = min(most, self.worth(steps) * (best - self.r_min) + steps * more + once)
-        if self.max_return is None:
-            return most
-        return min(most, max(self.max_return - self.problem.horizon * self.r_min, 0.0))
-
-    def hoped(self, step: int) -> float:
-        """What is hoped to be left at ``step`` where nothing is known, shifted."""
-        if self.hope is None:
-            return self.cap(step)
-        wait = min(self.hope.wait, self.problem.horizon - step)
-        return max(self.cap(step) - self.worth(wait) * (self.hope.best - self.hope.meanwhile), 0.0)
+        """The most that V can be at ``step``."""
+        return float(self.ceilings.cap[step])
 
 
 @dataclass(frozen=True)
 class Stage:
-    """One step of a plan: Q(z) = prior + α(z)ᵀy + bonus, the reward part aside.
+    """One step of a plan.
 
-    ``excess`` is the most by which that can exceed E[V_{h+1}], where the mode proves it; V is regressed as it is at
-    the step ``until``, the next one unless actions are held.
+    Attributes:
+        coef: the regressed target, for the model to read.
+        shift: what every target lacks, since rewards count from the least one.
+        ceiling: of Q, where nothing is known.
+        terms: the bonus.
+        excess: the most by which Q can exceed r + E[V_{h+1}], where the mode proves it and somebody asks.
+        until: the step whose V was regressed, the next one unless actions are held.
     """
 
     coef: Coef
-    prior: float
+    shift: float
+    ceiling: float
     terms: BonusTerms
     excess: BonusTerms
     until: int
@@ -125,39 +114,43 @@ class RewardEstimate:
 
 
 class Site:
-    """A set of states under one embedding: what does not depend on the step is computed once."""
+    """A set of states under one model: what does not depend on the step is computed once."""
 
-    def __init__(self, grid: Grid, states: Points, task: Task, reward: RewardEstimate | None, sign: float) -> None:
-        self._grid, self._states, self._task, self._estimate, self._sign = grid, states, task, reward, sign
+    def __init__(self, grid: Grid, states: Points, task: Task, basis: Basis, sign: float) -> None:
+        self.grid, self._states, self._task, self._basis, self._sign = grid, states, task, basis, sign
 
     @cached_property
     def sigma(self) -> FloatArray:
         """σ(z) (q, A)."""
-        return self._grid.std()
+        return self.grid.std()
+
+    @cached_property
+    def mass(self) -> FloatArray:
+        """What the model expects of the constant 1 (q, A)."""
+        return self.grid.expectation(self._basis.one)
 
     @cached_property
     def weight_norm1(self) -> FloatArray:
         """‖α(z)‖₁ (q, A)."""
-        return self._grid.weight_norm1()
+        assert isinstance(self.grid, KernelGrid)  # only modes for embeddings ask
+        return self.grid.weight_norm1()
 
     @cached_property
-    def reward(self) -> FloatArray | float:
-        """The shifted reward (q, A), where it is not part of the regression targets."""
+    def reward(self) -> FloatArray:
+        """The reward from the least one on (q, A), where it is not part of the regression targets."""
         if self._task.known_reward is not None:
             return self._task.known_reward(self._states) - self._task.r_min
-        if self._estimate is None:
-            return 0.0
-        r = self._grid.expectation(self._estimate.coef) + self._sign * self._estimate.linear * self.sigma
-        return np.clip(r, 0.0, self._estimate.width)
+        estimate = self._basis.reward
+        assert estimate is not None
+        mean = self.grid.expectation(estimate.coef) - self._task.r_min * self.mass
+        return np.clip(mean + self._sign * estimate.linear * self.sigma, 0.0, estimate.width)
 
     def q(self, stage: Stage) -> FloatArray:
-        """Shifted, unclipped Q (q, A)."""
-        q = self._grid.expectation(stage.coef)
-        if stage.prior and self._task.hope_only_raises:  # undo the shrinking by 1 − u towards it
-            q = np.where(q > 0.0, q / np.maximum(1.0 - self.sigma**2, 1e-6), q)
-        if stage.prior:
-            q += stage.prior
-        if self._task.known_reward is not None or self._estimate is not None:
+        """Q = reward + mean + (1 − mass)·ceiling + bonus, unclipped (q, A)."""
+        q = self.grid.expectation(stage.coef)
+        if stage.shift or stage.ceiling:
+            q += stage.ceiling + (stage.shift - stage.ceiling) * self.mass
+        if self._task.separate_reward:
             q += self.reward
         if any(stage.terms):
             q += self._sign * self.bonus(stage.terms)
@@ -169,13 +162,31 @@ class Site:
 
 
 @dataclass(frozen=True)
+class Basis:
+    """What a model has regressed once for all steps of a plan.
+
+    Attributes:
+        one: the constant 1.
+        reward: the reward, where it has a bonus of its own.
+    """
+
+    one: Coef
+    reward: RewardEstimate | None
+
+    @classmethod
+    def of(cls, model: Model, task: Task) -> Basis:
+        """For one plan."""
+        return cls(model.ones(), _reward_estimate(model, task) if task.reward_bonus else None)
+
+
+@dataclass(frozen=True)
 class Plan:
     """A deterministic function of (state, step), valid whatever is learned after it was made.
 
     Attributes:
         task: what was planned for.
         views: the embedding as it was, one, or one a step.
-        rewards: the learned reward of each view, where it is a regression of its own.
+        bases: what each view has regressed once for all steps.
         stages: one a step, from ``first_step`` on.
         order: actions in the order in which ties are broken, at every step (H, A).
         episode: t, the episodes begun when it was made, this one included.
@@ -186,7 +197,7 @@ class Plan:
 
     task: Task
     views: Sequence[View]
-    rewards: Sequence[RewardEstimate | None]
+    bases: Sequence[Basis]
     stages: Sequence[Stage]
     order: IntArray
     episode: int
@@ -196,20 +207,20 @@ class Plan:
 
     def q(self, states: Points, step: int) -> FloatArray:
         """Q (q, A) at ``step`` in the environment's units, unclipped."""
-        return self._site(states, step).q(self.stages[step - self.first_step]) + self.shift(step)
+        return self.site(states, step).q(self.stages[step - self.first_step]) + self.shift(step)
 
     def value(self, states: Points, step: int) -> FloatArray:
         """V (q,) at ``step`` in the environment's units."""
-        q = self._site(states, step).q(self.stages[step - self.first_step])
+        q = self.site(states, step).q(self.stages[step - self.first_step])
         return clip_value(q.max(axis=1), self.task, step, self.sign) + self.shift(step)
 
     def act(self, states: Points, step: int) -> IntArray:
         """Index of the best action (q,) at ``step``."""
-        return self._best(self._site(states, step).q(self.stages[step - self.first_step]), step)
+        return self._best(self.site(states, step).q(self.stages[step - self.first_step]), step)
 
     def act_on(self, grid: Grid, states: Points, step: int) -> IntArray:
         """The same where one view was already asked, for states of several plans at once."""
-        site = Site(grid, states, self.task, self.rewards[0], self.sign)
+        site = self.site_of(grid, states, step)
         return self._best(site.q(self.stages[step - self.first_step]), step)
 
     def table(self, states: Points) -> IntArray:
@@ -228,21 +239,39 @@ class Plan:
 
     def bonus(self, states: Points, step: int) -> FloatArray:
         """The transition and reward bonus (q, A) that Q contains at ``step``."""
-        site, stage = self._site(states, step), self.stages[step - self.first_step]
-        reward = self.rewards[min(step, len(self.rewards) - 1)]
+        site, stage = self.site(states, step), self.stages[step - self.first_step]
+        reward = self.reward_estimate(step)
         return site.bonus(stage.terms) + (reward.linear * site.sigma if reward is not None else 0.0)
+
+    def reward_estimate(self, step: int) -> RewardEstimate | None:
+        """The learned reward at ``step``, where it is a regression of its own."""
+        return self.basis(step).reward
+
+    def site(self, states: Points, step: int) -> Site:
+        """States under the model of ``step``."""
+        i = min(step, len(self.views) - 1)
+        return self.site_of(self.views[i].grid(states), states, step)
+
+    def site_of(self, grid: Grid, states: Points, step: int) -> Site:
+        """The same where the model was already asked."""
+        return Site(grid, states, self.task, self.basis(step), self.sign)
+
+    @property
+    def repeat(self) -> int:
+        """For how many steps a backup held the action."""
+        return self.stages[0].until - self.first_step
+
+    def basis(self, step: int) -> Basis:
+        """What the view of ``step`` has regressed once for all steps."""
+        return self.bases[min(step, len(self.bases) - 1)]
 
     def _all_q(self, states: Points) -> Iterator[FloatArray]:
         """Shifted Q (q, A) step by step; the kernel is evaluated once."""
-        site = self._site(states, self.first_step)
+        site = self.site(states, self.first_step)
         for step, stage in enumerate(self.stages, start=self.first_step):
             if len(self.views) > 1:
-                site = self._site(states, step)
+                site = self.site(states, step)
             yield site.q(stage)
-
-    def _site(self, states: Points, step: int) -> Site:
-        i = min(step, len(self.views) - 1)
-        return Site(self.views[i].grid(states), states, self.task, self.rewards[i], self.sign)
 
     def shift(self, step: int) -> float:
         """What a shifted value at ``step`` lacks in the environment's units."""
@@ -257,7 +286,7 @@ class Plan:
 
 
 def clip_value(v: FloatArray, task: Task, step: int, sign: float = 1.0) -> FloatArray:
-    """V from max_a Q, shifted: to [0, what can be left]; Alg. 1 to the letter has min{H, ·} and no more.
+    """V from max_a Q: to [0, what can be left]; Alg. 1 to the letter has min{H, ·} and no more.
 
     The paper has no pessimistic plans; clipping them on both sides keeps their norm below B_V.
     """
@@ -267,7 +296,7 @@ def clip_value(v: FloatArray, task: Task, step: int, sign: float = 1.0) -> Float
 
 
 def make_plan(
-    embeddings: Sequence[Embedding],
+    models: Sequence[Model],
     task: Task,
     *,
     episode: int,
@@ -279,126 +308,129 @@ def make_plan(
     """Backward pass [CO22, Alg. 1, lines 3-6].
 
     Args:
-        embeddings: one for all steps, or one for each.
+        models: one for all steps, or one for each.
         task: what is known besides the data.
         episode: t, from 1.
         order: actions in the order in which ties are broken, at every step (H, A), or one for all (A,).
         first_step: stop there; earlier steps are not needed any more.
         sign: +1 adds bonuses, −1 subtracts them.
-        later: a plan of the same task and embeddings, with bonuses that do not depend on t, whose steps are taken
-            over and only what comes before them is planned.
+        later: a plan of the same task and models, with bonuses that do not depend on t, whose steps are taken over
+            and only what comes before them is planned.
     """
-    H, mode = task.problem.horizon, task.mode
-    rewards = [_reward_estimate(E, task) for E in embeddings]
-    norms = _Norms(embeddings, task, rewards, sign) if mode.needs_norms else None
-    support = _Support(embeddings, task, rewards, sign)
+    H, repeat = task.problem.horizon, models[0].repeat
+    bases = [Basis.of(model, task) for model in models]
+    sites = _Support(models, task, bases, sign)
+    bonuses = _Bonuses(models, task, bases, episode, sign)
     stages: list[Stage] = [] if later is None else list(later.stages[::-1])
-    repeat = embeddings[0].repeat
-    for step in reversed(range(first_step, H if later is None else later.first_step, repeat)):  # line 4
-        E = embeddings[min(step, len(embeddings) - 1)]
-        span = min(repeat, H - step)
-        left = H - span - step
-        v = support.values(stages[-1], step + span) if stages else np.zeros(len(E.support))  # V_{H+1} = 0 (line 3)
-        terms = excess = BonusTerms()
-        value_norms = None if norms is None else norms.current
-        if left > 0 or mode.to_the_letter or (mode.rewards_too and task.known_reward is None):
-            terms = mode.bonus(task.problem, E, episode=episode, step=step, norms=value_norms)
-        if left > 0 or mode.to_the_letter or not mode.provable:
-            excess = mode.excess(task.problem, E, episode=episode, step=step, norms=value_norms)
-        stage = _stage(E, v, task, step, span, terms, excess)
+    for step in reversed(range(first_step, H if later is None else later.first_step, repeat)):  # line 4: h = H, …, 1
+        model, span = models[min(step, len(models) - 1)], min(repeat, H - step)
+        v = np.zeros(len(model.support))  # line 3: V_{H+1} = 0
+        if stages:
+            v = sites.values(stages[-1], step + span)  # line 6: V_{h+1} = min{H, max_a Q_{h+1}}
+        stage = _stage(model, v, task, step, span, *bonuses.at(model, step, span))  # line 5: Q_h
         stages += [stage] * span  # an action that is held may be changed at every step all the same
-        if norms is not None:
-            norms.advance(stage, step)
-    views = [E.freeze() for E in embeddings] if later is None else later.views
-    n = sum(E.n for E in embeddings)
+        bonuses.advance(stage, step)
+    views = [model.freeze() for model in models] if later is None else later.views
+    n = sum(model.n for model in models)
     orders = np.broadcast_to(order, (H, order.shape[-1]))
-    return Plan(task, views, rewards, stages[::-1], orders, episode, n, first_step, sign)
+    return Plan(task, views, bases, stages[::-1], orders, episode, n, first_step, sign)
+
+
+def _stage(
+    model: Model, v: FloatArray, task: Task, step: int, span: int, terms: BonusTerms, excess: BonusTerms
+) -> Stage:
+    """Regress the value of what follows, and the reward with it unless it is known or has its own bonus."""
+    left = task.problem.horizon - span - step
+    later, earned = task.discount**span, task.worth(span)
+    terminal = -task.r_min * later * task.worth(left)  # after an end 0 is earned a step, −r_min from the least one on
+    separate = task.separate_reward
+    ceiling = task.mode.optimism * float(task.ceilings.prior[step + 1 if separate else step])
+    coef = model.backup(later * v, reward=0.0 if separate else earned / model.repeat, terminal=terminal)
+    return Stage(coef, 0.0 if separate else -task.r_min * earned, ceiling, terms, excess, step + span)
 
 
 class _Support:
-    """V where backups need it: on the support of the embedding of the step before, or of the only one."""
+    """V where backups need it: on the support of the model of the step before, or of the only one."""
 
-    def __init__(
-        self, embeddings: Sequence[Embedding], task: Task, rewards: Sequence[RewardEstimate | None], sign: float
-    ) -> None:
-        self._embeddings, self._task, self._rewards, self._sign = embeddings, task, rewards, sign
+    def __init__(self, models: Sequence[Model], task: Task, bases: Sequence[Basis], sign: float) -> None:
+        self._models, self._task, self._bases, self._sign = models, task, bases, sign
 
     def values(self, stage: Stage, step: int) -> FloatArray:
-        """V at ``step``, which the step before regresses [CO22, Alg. 1, lines 5-6]."""
-        i = min(step, len(self._embeddings) - 1)
-        states = self._embeddings[i - 1].support
+        """V at ``step``, which the step before regresses."""
+        i = min(step, len(self._models) - 1)
+        states = self._models[i - 1].support
         if len(states) == 0:
             return np.zeros(0)
-        site = self._own if i == 0 else self._site(i, self._embeddings[i].grid(states), states)
+        site = self._own if i == 0 else self._site(i, self._models[i].grid(states), states)
         return clip_value(site.q(stage).max(axis=1), self._task, step, self._sign)
 
     @cached_property
     def _own(self) -> Site:
-        """With one embedding, its support is the site of every step."""
-        return self._site(0, self._embeddings[0].grid(), self._embeddings[0].support)
+        """With one model, its support is the site of every step."""
+        return self._site(0, self._models[0].grid(), self._models[0].support)
 
     def _site(self, i: int, grid: Grid, states: Points) -> Site:
-        return Site(grid, states, self._task, self._rewards[i], self._sign)
+        return Site(grid, states, self._task, self._bases[i], self._sign)
 
 
-def _stage(
-    E: Embedding, v: FloatArray, task: Task, step: int, span: int, terms: BonusTerms, excess: BonusTerms
-) -> Stage:
-    """Regress the value of what follows, and the reward with it unless it is known or has its own bonus."""
-    left = task.problem.horizon - span - step
-    later, worth = task.discount**span, task.worth(span)
-    terminal = -task.r_min * later * task.worth(left)  # after an end 0 is earned a step, −r_min when shifted
-    separate = task.known_reward is not None or task.reward_bonus
-    prior = task.mode.optimism * task.hoped(step + 1 if separate else step)
-    reward, shift = (0.0, 0.0) if separate else (worth / E.repeat, -task.r_min * worth)
-    coef = E.backup(later * v, reward=reward, offset=shift - prior, terminal=terminal)
-    return Stage(coef, prior, terms, excess, step + span)
-
-
-def _reward_estimate(E: Embedding, task: Task) -> RewardEstimate | None:
-    if not task.reward_bonus:
-        return None
+def _reward_estimate(model: Model, task: Task) -> RewardEstimate:
     problem = task.problem
+    assert is_kernel_embedding(model)  # proofs are about embeddings
     B_R = problem.constant("B_R", task.mode.name)
     noise = problem.width / 2  # a bounded reward is sub-Gaussian with half its range
-    beta = reward_radius(E.information_gain, lam=E.lam, B_R=B_R, noise=noise, delta=problem.delta_reward)
-    linear = beta / math.sqrt(E.lam)
-    if E.projection_loss is not None:  # the part of R that the coordinates miss, at the data and at the query
-        linear = math.hypot((beta + B_R * math.sqrt(E.projection_loss[0])) / math.sqrt(E.lam), B_R)
-    coef = E.backup(np.zeros(len(E.support)), reward=1.0, offset=-task.r_min)
-    return RewardEstimate(coef, linear, problem.width)
+    beta = reward_radius(model.information_gain, lam=model.lam, B_R=B_R, noise=noise, delta=problem.delta_reward)
+    linear = beta / math.sqrt(model.lam)
+    if model.projection_loss is not None:  # the part of R that the coordinates miss, at the data and at the query
+        linear = math.hypot((beta + B_R * math.sqrt(model.projection_loss[0])) / math.sqrt(model.lam), B_R)
+    return RewardEstimate(model.backup(np.zeros(len(model.support)), reward=1.0), linear, problem.width)
 
 
-class _Norms:
-    """Norms of V_{h+1} on all states, carried backwards along the pass.
+def is_kernel_embedding(model: Model) -> TypeGuard[KernelEmbedding]:
+    """Whether a model has what proofs need."""
+    return isinstance(model, KernelEmbedding)
+
+
+class _Bonuses:
+    """The bonus of every step, with norms of V_{h+1} carried backwards along the pass where the mode wants them.
 
     Where the states are not finitely many, the support stands in for them: the norms are then lower bounds.
     """
 
     def __init__(
-        self,
-        embeddings: Sequence[Embedding],
-        task: Task,
-        rewards: Sequence[RewardEstimate | None],
-        sign: float,
+        self, models: Sequence[Model], task: Task, bases: Sequence[Basis], episode: int, sign: float
     ) -> None:
-        self._task, self._sign = task, sign
-        states = embeddings[-1].support if task.states is None else task.states
-        kernel, near = task.problem.value_kernel, task.mode.near
+        self._task, self._episode, self._sign = task, episode, sign
+        self._norms: ValueNorms | None = None
         self._calculate: NormCalculator | NearNorms | None = None
+        if not task.mode.needs_norms:
+            return
+        self._norms = ValueNorms(0.0, 0.0)
+        states = models[-1].support if task.states is None else task.states
         if len(states):
+            kernel, near = task.problem.value_kernel, task.mode.near
             self._calculate = NearNorms(kernel, states, near) if near else NormCalculator(kernel, states)
-        self._sites = [
-            Site(E.grid(states), states, task, r, sign)
-            for E, r in zip(embeddings if len(states) else [], rewards, strict=False)
-        ]
-        self.current = ValueNorms(0.0, 0.0)
+            pairs = zip(models, bases, strict=True)
+            self._sites = [Site(model.grid(states), states, task, basis, sign) for model, basis in pairs]
+
+    def at(self, model: Model, step: int, span: int) -> tuple[BonusTerms, BonusTerms]:
+        """The bonus at ``step``, and the most by which Q may exceed what it estimates."""
+        task, mode, terms, excess = self._task, self._task.mode, BonusTerms(), BonusTerms()
+        if not mode.uses_sigma and not task.with_excess:
+            return terms, excess
+        assert is_kernel_embedding(model)
+        left = task.problem.horizon - span - step
+        about = {"episode": self._episode, "step": step, "norms": self._norms}
+        if left > 0 or mode.to_the_letter or (mode.rewards_too and task.known_reward is None):
+            terms = mode.bonus(task.problem, model, **about)
+        if task.with_excess and (left > 0 or mode.to_the_letter or not mode.provable):
+            excess = mode.excess(task.problem, model, **about)
+        return terms, excess
 
     def advance(self, stage: Stage, step: int) -> None:
-        """From V_{h+1} to V_h."""
+        """From the norms of V_{h+1} to those of V_h."""
         if self._calculate is not None:
             site = self._sites[min(step, len(self._sites) - 1)]
             v = clip_value(site.q(stage).max(axis=1), self._task, step, self._sign)
             problem = self._task.problem
             terminal = -self._task.r_min * (problem.horizon - step) if problem.terminations else None
-            self.current = self._calculate(v, terminal)
+            self._norms = self._calculate(v, terminal)

@@ -20,7 +20,7 @@ from cmerl.confidence import (
     noise_radius,
     operator_norm,
 )
-from cmerl.embedding import Embedding
+from cmerl.embedding import KernelEmbedding
 from cmerl.embedding.exact.grids import Layout
 from cmerl.oracles import FiniteModel, Solution
 from cmerl.planning import Plan
@@ -50,7 +50,7 @@ class Certifier:
     domain: FiniteDomain
     states: Points
 
-    def check(self, plan: Plan, embeddings: Sequence[Embedding]) -> dict[str, bool]:
+    def check(self, plan: Plan, embeddings: Sequence[KernelEmbedding]) -> dict[str, bool]:
         """Whether Θ_P ∈ C_t ("in_set") and Q* ≤ Q^t everywhere ("optimistic"), for the plan made from embeddings."""
         task, problem = plan.task, plan.task.problem
         tolerance = ROUNDING * problem.horizon * problem.width
@@ -66,7 +66,7 @@ class Certifier:
         return found
 
 
-def realised_excess(plan: Plan, embeddings: Sequence[Embedding], Z: Points, *, complete: bool) -> float:
+def realised_excess(plan: Plan, embeddings: Sequence[KernelEmbedding], Z: Points, *, complete: bool) -> float:
     """Σ_h min{what can be left, the most by which Q_h(z_h) exceeds R + E[V_{h+1}]} along an episode.
 
     Args:
@@ -106,7 +106,7 @@ def regret_bound(excess: float, episodes: int, plan: Plan) -> float:
     return min(most, excess + luck)
 
 
-def _pairs(embeddings: Sequence[Embedding], Z: Points) -> list[tuple[int, Embedding]]:
+def _pairs(embeddings: Sequence[KernelEmbedding], Z: Points) -> list[tuple[int, KernelEmbedding]]:
     return [(h, embeddings[min(h, len(embeddings) - 1)]) for h in range(len(Z))]
 
 

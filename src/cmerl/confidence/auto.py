@@ -9,7 +9,7 @@ from typing import ClassVar
 from cmerl.confidence.modes import Mode, Practical, check_number
 from cmerl.confidence.problem import Problem
 from cmerl.confidence.terms import BonusTerms, ValueNorms
-from cmerl.embedding import Embedding
+from cmerl.embedding import KernelEmbedding
 from cmerl.errors import InputError
 
 SCALES = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)  # of the optimistic prior: from reckless to useless
@@ -71,7 +71,7 @@ class Auto(Mode):
             candidate.mode.check(candidate.problem(problem))
 
     def bonus(
-        self, problem: Problem, data: Embedding, *, episode: int, step: int, norms: ValueNorms | None
+        self, problem: Problem, data: KernelEmbedding, *, episode: int, step: int, norms: ValueNorms | None
     ) -> BonusTerms:
         """That of the candidate whose turn it is, so never asked for."""
         raise InputError("a balanced bonus is that of the candidate whose turn it is")

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from cmerl.confidence.problem import Problem
 from cmerl.confidence.sets import Estimate
 from cmerl.confidence.terms import BonusTerms, ValueNorms
-from cmerl.embedding import Embedding
+from cmerl.embedding import KernelEmbedding
 from cmerl.errors import InputError
 
 FloatArray = NDArray[np.float64]
@@ -59,12 +59,12 @@ class Mode(ABC):
 
     @abstractmethod
     def bonus(
-        self, problem: Problem, data: Embedding, *, episode: int, step: int, norms: ValueNorms | None
+        self, problem: Problem, data: KernelEmbedding, *, episode: int, step: int, norms: ValueNorms | None
     ) -> BonusTerms:
         """The bonus at ``step``, for the episode-th episode (from 1)."""
 
     def excess(
-        self, problem: Problem, data: Embedding, *, episode: int, step: int, norms: ValueNorms | None
+        self, problem: Problem, data: KernelEmbedding, *, episode: int, step: int, norms: ValueNorms | None
     ) -> BonusTerms:
         """The most by which Q_h, reward aside, can exceed E[V_{h+1}]: the bonus, and an error as large as it.
 
@@ -75,7 +75,7 @@ class Mode(ABC):
     def covers(
         self,
         problem: Problem,
-        data: Embedding,
+        data: KernelEmbedding,
         found: Estimate,
         P: FloatArray,
         V: FloatArray,
@@ -127,13 +127,13 @@ class Practical(Mode):
         return self.sigma_scale != 0.0
 
     def bonus(
-        self, problem: Problem, data: Embedding, *, episode: int, step: int, norms: ValueNorms | None
+        self, problem: Problem, data: KernelEmbedding, *, episode: int, step: int, norms: ValueNorms | None
     ) -> BonusTerms:
         """Only the optional bonus; the prior is the planner's affair."""
         return BonusTerms(self.sigma_scale * (problem.horizon - 1 - step) * problem.width)
 
     def excess(
-        self, problem: Problem, data: Embedding, *, episode: int, step: int, norms: ValueNorms | None
+        self, problem: Problem, data: KernelEmbedding, *, episode: int, step: int, norms: ValueNorms | None
     ) -> BonusTerms:
         """With a delta kernel the prior adds its mean times σ² exactly; elsewhere about as much."""
         bonus = self.bonus(problem, data, episode=episode, step=step, norms=norms)
@@ -158,7 +158,7 @@ class Sigma(Mode):
         check_number("scale", self.scale)
 
     def bonus(
-        self, problem: Problem, data: Embedding, *, episode: int, step: int, norms: ValueNorms | None
+        self, problem: Problem, data: KernelEmbedding, *, episode: int, step: int, norms: ValueNorms | None
     ) -> BonusTerms:
         """The value left counts this step's reward."""
         return BonusTerms(self.scale * (problem.horizon - step) * problem.width)
@@ -177,7 +177,7 @@ class Greedy(Mode):
         return False
 
     def bonus(
-        self, problem: Problem, data: Embedding, *, episode: int, step: int, norms: ValueNorms | None
+        self, problem: Problem, data: KernelEmbedding, *, episode: int, step: int, norms: ValueNorms | None
     ) -> BonusTerms:
         """Zero."""
         return BonusTerms()

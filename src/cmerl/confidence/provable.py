@@ -12,11 +12,11 @@ from cmerl.confidence.problem import Problem
 from cmerl.confidence.radii import noise_radius, paper_radius, scalar_radius, tight_radius
 from cmerl.confidence.sets import Estimate
 from cmerl.confidence.terms import BonusTerms, ValueNorms
-from cmerl.embedding import Embedding
+from cmerl.embedding import KernelEmbedding
 from cmerl.errors import MissingConstantError
 
 
-def noise(problem: Problem, data: Embedding, share: float = 1.0) -> float:
+def noise(problem: Problem, data: KernelEmbedding, share: float = 1.0) -> float:
     """The noise radius; where coordinates were chosen k times from the data, each choice starts a new martingale.
 
     Half of δ covers the noise of the unprojected data at all times, and δ/(2k(k+1)) what is absorbed after choice k.
@@ -28,7 +28,7 @@ def noise(problem: Problem, data: Embedding, share: float = 1.0) -> float:
     return noise_radius(data.sum_r + first, D=problem.diameter, delta=delta / (2.0 * k * (k + 1)))
 
 
-def projected(radius: float, B_P: float, data: Embedding) -> float:
+def projected(radius: float, B_P: float, data: KernelEmbedding) -> float:
     """The coefficient of ‖V‖σ for a radius, with what a projection of the data onto coordinates adds.
 
     Misfit of the targets adds B_P√R_φ + √R_ψ to the radius, and the part of φ(z) outside the coordinates B_P·ρ(z).
@@ -82,7 +82,7 @@ class Paper(Misspecified):
     general: bool = False
     one_norm: float | None = None
 
-    def radius(self, problem: Problem, data: Embedding, episode: int) -> float:
+    def radius(self, problem: Problem, data: KernelEmbedding, episode: int) -> float:
         """β_t(δ/2)."""
         bounds = {}
         if self.general:
@@ -112,14 +112,14 @@ class Paper(Misspecified):
         return None if self.zeta == 0.0 else "none: Thm 3 lets Q fall short of Q*; use 'tight' with zeta"
 
     def bonus(
-        self, problem: Problem, data: Embedding, *, episode: int, step: int, norms: ValueNorms | None
+        self, problem: Problem, data: KernelEmbedding, *, episode: int, step: int, norms: ValueNorms | None
     ) -> BonusTerms:
         """One B_V for all steps, as in the paper."""
         B_V = problem.value_norm(problem.horizon, self.name) + self.zeta * self._one_norm(problem)
         return BonusTerms(B_V * self.radius(problem, data, episode) / math.sqrt(data.lam))
 
     def covers(
-        self, problem: Problem, data: Embedding, found: Estimate, P: FloatArray, V: FloatArray, *, episode: int
+        self, problem: Problem, data: KernelEmbedding, found: Estimate, P: FloatArray, V: FloatArray, *, episode: int
     ) -> bool:
         """Θ_P ∈ C_t in operator norm."""
         return found.distance(P, "operator") <= self.radius(problem, data, episode)
@@ -143,7 +143,7 @@ class Tight(Misspecified):
 
     name: ClassVar[str] = "tight"
 
-    def radius(self, problem: Problem, data: Embedding, episode: int) -> float:
+    def radius(self, problem: Problem, data: KernelEmbedding, episode: int) -> float:
         """β with probability 1 − δ for all n at once."""
         B_P = problem.constant("B_P", self.name)
         if data.choices == 0:
@@ -157,7 +157,7 @@ class Tight(Misspecified):
         problem.require(self.name, "B_P", "B_V")
 
     def bonus(
-        self, problem: Problem, data: Embedding, *, episode: int, step: int, norms: ValueNorms | None
+        self, problem: Problem, data: KernelEmbedding, *, episode: int, step: int, norms: ValueNorms | None
     ) -> BonusTerms:
         """B_V of the steps that are left."""
         B_V = problem.value_norm(problem.horizon - 1 - step, self.name)
@@ -165,7 +165,7 @@ class Tight(Misspecified):
         return BonusTerms(B_V * projected(self.radius(problem, data, episode), B_P, data)).plus(self._price)
 
     def covers(
-        self, problem: Problem, data: Embedding, found: Estimate, P: FloatArray, V: FloatArray, *, episode: int
+        self, problem: Problem, data: KernelEmbedding, found: Estimate, P: FloatArray, V: FloatArray, *, episode: int
     ) -> bool:
         """Θ_P ∈ C_t in the Hilbert–Schmidt norm."""
         return found.distance(P) <= self.radius(problem, data, episode)
@@ -193,7 +193,7 @@ class Split(Misspecified):
         problem.require(self.name, "B_P")
 
     def bonus(
-        self, problem: Problem, data: Embedding, *, episode: int, step: int, norms: ValueNorms | None
+        self, problem: Problem, data: KernelEmbedding, *, episode: int, step: int, norms: ValueNorms | None
     ) -> BonusTerms:
         """[√λ·B_P‖V‖ + ‖V − c‖·β_noise] λ^{-1/2}; for delta kernels ‖Θ_PᵀV‖ ≤ left·width·√(SA) is sharper."""
         assert norms is not None
@@ -208,7 +208,7 @@ class Split(Misspecified):
         return BonusTerms(bias + norms.centred * beta / math.sqrt(data.lam) + loss).plus(self._price)
 
     def covers(
-        self, problem: Problem, data: Embedding, found: Estimate, P: FloatArray, V: FloatArray, *, episode: int
+        self, problem: Problem, data: KernelEmbedding, found: Estimate, P: FloatArray, V: FloatArray, *, episode: int
     ) -> bool:
         """The noise alone stays within its radius."""
         return found.noise(P) <= noise(problem, data)
@@ -230,14 +230,14 @@ class NonNegative(Mode):
             )
 
     def bonus(
-        self, problem: Problem, data: Embedding, *, episode: int, step: int, norms: ValueNorms | None
+        self, problem: Problem, data: KernelEmbedding, *, episode: int, step: int, norms: ValueNorms | None
     ) -> BonusTerms:
         """(H−h)·width·{σ² + ½√(2(G + log(H/δ))) λ^{-1/2} σ}: shrinkage of V*, then its noise."""
         value = (problem.horizon - 1 - step) * problem.width
         return BonusTerms(self._noise(problem, data, value) / math.sqrt(data.lam), value)
 
     def excess(
-        self, problem: Problem, data: Embedding, *, episode: int, step: int, norms: ValueNorms | None
+        self, problem: Problem, data: KernelEmbedding, *, episode: int, step: int, norms: ValueNorms | None
     ) -> BonusTerms:
         """Twice the bonus for V*, and the noise of V − V*, of which only 0 ≤ V − V* ≤ (H−h)·width is known.
 
@@ -252,14 +252,14 @@ class NonNegative(Mode):
         return self.bonus(problem, data, episode=episode, step=step, norms=norms).times(2.0).plus(rest)
 
     def covers(
-        self, problem: Problem, data: Embedding, found: Estimate, P: FloatArray, V: FloatArray, *, episode: int
+        self, problem: Problem, data: KernelEmbedding, found: Estimate, P: FloatArray, V: FloatArray, *, episode: int
     ) -> bool:
         """The noise of every V*_h alone stays within its radius."""
         lefts = range(problem.horizon - 1, 0, -1)
         radii = [self._noise(problem, data, left * problem.width) for left in lefts]
         return bool((found.value_noise(P, V[1 : problem.horizon]) <= radii).all())
 
-    def _noise(self, problem: Problem, data: Embedding, span: float) -> float:
+    def _noise(self, problem: Problem, data: KernelEmbedding, span: float) -> float:
         # One V*_h for each step; with an embedding for each step the union is in delta_transition already.
         union = problem.horizon if problem.embeddings == 1 else 1
         return scalar_radius(data.information_gain, span=span, delta=problem.delta_transition / union)

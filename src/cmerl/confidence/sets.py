@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from cmerl.embedding import ConditionalMeanEmbedding, Embedding
+from cmerl.embedding import ConditionalMeanEmbedding, KernelEmbedding
 from cmerl.embedding.exact.grids import Layout
 from cmerl.errors import InputError
 from cmerl.kernels import Kernel
@@ -39,7 +39,7 @@ class FiniteDomain:
         self._states = PointSet()
         self._states.add(states)
 
-    def estimate(self, embedding: Embedding | ConditionalMeanEmbedding) -> Estimate:
+    def estimate(self, embedding: KernelEmbedding | ConditionalMeanEmbedding) -> Estimate:
         """What an embedding says about this domain now."""
         seen = self._states.find(embedding.support)
         if np.any(seen < 0):
@@ -109,7 +109,7 @@ class ConfidenceSet:
 
     def __init__(
         self,
-        embedding: Embedding | ConditionalMeanEmbedding,
+        embedding: KernelEmbedding | ConditionalMeanEmbedding,
         radius: float,
         *,
         value_kernel: Kernel,

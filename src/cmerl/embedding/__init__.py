@@ -1,10 +1,19 @@
 """Conditional mean embeddings: one protocol, several ways to hold the data."""
 
-from cmerl.embedding.base import Coef, ContinuousView, Embedding, Grid, SmoothView, View
+from cmerl.embedding.base import (
+    Coef,
+    ContinuousView,
+    Grid,
+    KernelEmbedding,
+    KernelGrid,
+    Model,
+    SimulatingView,
+    SmoothView,
+    View,
+)
 from cmerl.embedding.compressed.embedding import CompressedEmbedding
 from cmerl.embedding.compressed.sketches import compressed, fourier, nystrom
 from cmerl.embedding.displacement.embedding import DisplacementEmbedding
-from cmerl.embedding.displacement.grid import Model as DisplacementModel
 from cmerl.embedding.exact.embedding import ExactEmbedding
 from cmerl.embedding.facade import ConditionalMeanEmbedding
 
@@ -14,10 +23,12 @@ __all__ = [
     "ConditionalMeanEmbedding",
     "ContinuousView",
     "DisplacementEmbedding",
-    "DisplacementModel",
-    "Embedding",
     "ExactEmbedding",
     "Grid",
+    "KernelEmbedding",
+    "KernelGrid",
+    "Model",
+    "SimulatingView",
     "SmoothView",
     "View",
     "compressed",

@@ -1,7 +1,7 @@
-"""The narrow waist: what every conditional mean embedding can do for the planner.
+"""The narrow waist: what every model of the transition law can do for the planner.
 
-The planner, the confidence bounds and the agents are written once against these two protocols; how an
-embedding holds its data (every transition, features, landmarks) is its own affair.
+Planner and agents are written once against ``Model``; what only kernels on state-actions have, and proofs need, is in
+``KernelEmbedding``. How a model holds its data (every transition, features, landmarks) is its own affair.
 """
 
 from __future__ import annotations
@@ -16,19 +16,24 @@ from cmerl.transitions import Points, Transitions
 
 FloatArray = NDArray[np.float64]
 Coef: TypeAlias = Any
-"""A regressed target in the embedding's own coordinates; only the embedding that made it can read it."""
+"""A regressed target in the model's own coordinates; only the model that made it can read it."""
 
 
 class Grid(Protocol):
-    """An embedding seen at q fixed states × A actions; kernel values are computed once for all steps."""
+    """A model seen at q fixed states × A actions; what does not depend on the step is computed once."""
 
     def expectation(self, coef: Coef) -> FloatArray:
-        """α(z)ᵀy at every state and action (q, A), for the y that ``coef`` was made from."""
+        """The mean of the target that ``coef`` was made from, at every state and action (q, A); 0 without data."""
         ...
 
     def std(self) -> FloatArray:
-        """σ(z) at every state and action (q, A)."""
+        """The posterior standard deviation σ(z) at every state and action (q, A)."""
         ...
+
+
+@runtime_checkable
+class KernelGrid(Grid, Protocol):
+    """An embedding seen at states × actions."""
 
     def weight_norm1(self) -> FloatArray:
         """‖α(z)‖₁ at every state and action (q, A)."""
@@ -36,10 +41,10 @@ class Grid(Protocol):
 
 
 class View(Protocol):
-    """An embedding at one moment, unchanged by later updates."""
+    """A model at one moment, unchanged by later updates."""
 
     def grid(self, states: Points) -> Grid:
-        """The embedding of that moment at states × all actions."""
+        """The model of that moment at states × all actions."""
         ...
 
 
@@ -65,8 +70,91 @@ class SmoothView(ContinuousView, Protocol):
         ...
 
 
-class Embedding(Protocol):
-    """A conditional mean embedding of the transition law, learned from transitions."""
+@runtime_checkable
+class SimulatingView(View, Protocol):
+    """A view that can be followed along sequences of actions."""
+
+    def follow(
+        self, state: FloatArray, which: NDArray[np.intp], hold: int, steps: int
+    ) -> tuple[FloatArray, FloatArray, NDArray[np.bool_]]:
+        """From one state (d,), what comes of sequences (n, k) of numbers of actions, each held for some steps.
+
+        Returns:
+            Where they lead, for ``value`` to read; the reward of each step (steps, n), 0 after an end; and whether
+            the episode has ended (n,).
+        """
+        ...
+
+    def value(self, coef: Coef, there: FloatArray) -> FloatArray:
+        """The V that ``coef`` was made from, where ``follow`` has led (n,)."""
+        ...
+
+
+class Model(Protocol):
+    """A transition law learned from data."""
+
+    @property
+    def n(self) -> int:
+        """Transitions seen so far."""
+        ...
+
+    @property
+    def information_gain(self) -> float:
+        """The information gathered so far, in nats."""
+        ...
+
+    @property
+    def repeat(self) -> int:
+        """Steps that one backup spans, the action held; 1 unless steps are too small to plan with."""
+        ...
+
+    @property
+    def support(self) -> Points:
+        """Distinct states at which V must be known for a backup (m, d)."""
+        ...
+
+    def update(self, batch: Transitions) -> None:
+        """Learn from a batch; unchanged when this raises."""
+        ...
+
+    def backup(self, v: FloatArray, *, reward: float = 1.0, terminal: float = 0.0) -> Coef:
+        """Regress y_i = reward·r_i + V(s'_i) on the state-actions.
+
+        Args:
+            v: V at ``support`` (m,).
+            reward: 1 to include the observed rewards, 0 to leave them out.
+            terminal: V of a terminated next state.
+        """
+        ...
+
+    def ones(self) -> Coef:
+        """The constant 1, regressed: its mean is the mass, 0 where nothing is known and up to 1 elsewhere."""
+        ...
+
+    def grid(self, states: Points | None = None) -> Grid:
+        """The model at the given states × all actions; at ``support`` by default, cached as data grow."""
+        ...
+
+    def freeze(self) -> View:
+        """The model as it is now, for a plan that outlives later updates."""
+        ...
+
+    def information(self, Zq: Points) -> FloatArray:
+        """What seeing each of the state-actions Zq once more would teach, in nats (q,)."""
+        ...
+
+    def weights(self, Zq: Points) -> FloatArray:
+        """Total weight that each point of ``support`` receives at the state-actions Zq (q, m)."""
+        ...
+
+    def diagnostics(self) -> dict[str, Any]:
+        """Sizes, information gain and numerical health, ready for JSON."""
+        ...
+
+
+@runtime_checkable
+class KernelEmbedding(Model, Protocol):
+    """A conditional mean embedding: a model that is a regression with a kernel on state-actions."""
 
     @property
     def kernel(self) -> Kernel:
@@ -76,16 +164,6 @@ class Embedding(Protocol):
     @property
     def lam(self) -> float:
         """The ridge λ."""
-        ...
-
-    @property
-    def n(self) -> int:
-        """Transitions seen so far."""
-        ...
-
-    @property
-    def information_gain(self) -> float:
-        """G = ½ log det(I + K/λ)."""
         ...
 
     @property
@@ -104,63 +182,18 @@ class Embedding(Protocol):
         ...
 
     @property
-    def repeat(self) -> int:
-        """Steps that one backup spans, the action held; 1 unless steps are too small to plan with."""
-        ...
-
-    @property
-    def support(self) -> Points:
-        """Distinct states at which V must be known for a backup (m, d)."""
-        ...
-
-    def update(self, batch: Transitions) -> None:
-        """Learn from a batch; unchanged when this raises."""
-        ...
-
-    def backup(self, v: FloatArray, *, reward: float = 1.0, offset: float = 0.0, terminal: float = 0.0) -> Coef:
-        """Regress y_i = reward·r_i + V(s'_i) + offset on the state-actions.
-
-        Args:
-            v: V at ``support`` (m,).
-            reward: 1 to include the observed rewards, 0 to leave them out.
-            offset: a constant added to every target.
-            terminal: V of a terminated next state.
-        """
-        ...
-
-    def grid(self, states: Points | None = None) -> Grid:
-        """The embedding at the given states × all actions; at ``support`` by default, cached as data grow."""
-        ...
-
-    def freeze(self) -> View:
-        """The embedding as it is now, for a plan that outlives later updates."""
+    def jitter(self) -> float:
+        """The largest jitter that any factorisation needed."""
         ...
 
     def expectation(self, coef: Coef, Zq: Points) -> FloatArray:
         """α(z)ᵀy at the state-actions Zq (q,)."""
         ...
 
-    def weights(self, Zq: Points) -> FloatArray:
-        """Total weight that each point of ``support`` receives at the state-actions Zq (q, m)."""
-        ...
-
-    def weight_norm1(self, Zq: Points) -> FloatArray:
-        """‖α(z)‖₁ at the state-actions Zq (q,), or an upper bound where single weights are not kept."""
-        ...
-
-    @property
-    def jitter(self) -> float:
-        """The largest jitter that any factorisation needed."""
-        ...
-
     def std(self, Zq: Points) -> FloatArray:
         """σ(z) at the state-actions Zq (q,)."""
         ...
 
-    def visit_counts(self, Zq: Points) -> FloatArray:
-        """How often each state-action was seen (q,)."""
-        ...
-
-    def diagnostics(self) -> dict[str, Any]:
-        """Sizes, information gain and numerical health, ready for JSON."""
+    def weight_norm1(self, Zq: Points) -> FloatArray:
+        """‖α(z)‖₁ at the state-actions Zq (q,), or an upper bound where single weights are not kept."""
         ...

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from cmerl.embedding.base import Embedding
+from cmerl.embedding.base import KernelEmbedding
 from cmerl.embedding.compressed.sketches import compressed, fourier, nystrom
 from cmerl.embedding.exact.embedding import ExactEmbedding
 from cmerl.errors import InputError
@@ -41,7 +41,7 @@ class ConditionalMeanEmbedding:
         self._embedding = _make(as_kernel(kernel), lam, backend, self.value_kernel)
 
     @classmethod
-    def wrap(cls, embedding: Embedding, value_kernel: Kernel | None) -> ConditionalMeanEmbedding:
+    def wrap(cls, embedding: KernelEmbedding, value_kernel: Kernel | None) -> ConditionalMeanEmbedding:
         """A view of an embedding that something else, such as an agent, keeps updating."""
         view = cls.__new__(cls)
         view._embedding, view.value_kernel = embedding, value_kernel
@@ -122,6 +122,8 @@ class ConditionalMeanEmbedding:
 
     def visit_counts(self, Xq: Points | ArrayLike) -> FloatArray:
         """How often each query was seen, exactly equal rows counted together (q,)."""
+        if not isinstance(self._embedding, ExactEmbedding):
+            raise InputError("only an exact embedding keeps counts: use backend='exact'")
         return self._embedding.visit_counts(self._queries(Xq))
 
     def diagnostics(self) -> dict[str, Any]:
@@ -135,7 +137,7 @@ class ConditionalMeanEmbedding:
         return f"ConditionalMeanEmbedding({self.kernel!r}, lam={self.lam:g}, n={self.n})"
 
 
-def _make(kernel: Kernel, lam: float, backend: str, value_kernel: Kernel | None) -> Embedding:
+def _make(kernel: Kernel, lam: float, backend: str, value_kernel: Kernel | None) -> KernelEmbedding:
     if backend == "exact":
         return ExactEmbedding(kernel, lam)
     if backend == "compressed":

@@ -22,7 +22,6 @@ from cmerl.transitions import Points, PointSet, join_points, saveable, take
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.intp]
 
-CANDIDATES = 500  # points among which a dictionary is chosen greedily
 CHUNK = 500  # points looked at together for what such a choice has missed
 WIDEN = 4.0  # by which the tolerance of a choice is raised until the cap suffices
 ROUND_OFF = 3e-14  # relative: a residual below this is not a new direction, whatever the tolerance
@@ -62,7 +61,6 @@ class Dictionary:
         kernel: the kernel on points.
         tolerance: largest residual ρ², relative to k(x, x), that needs no new point.
         cap: most points held.
-        leverage: (λ, rng) to draw the points of ``choose`` by ridge leverage scores instead of greedily.
         candidates: points among which ``choose`` is greedy.
         widen: let ``choose`` raise its tolerance until the cap suffices, so that no region is left out.
         generation: increases whenever the points were chosen anew.
@@ -75,12 +73,11 @@ class Dictionary:
         kernel: Kernel,
         tolerance: float,
         cap: int,
-        leverage: tuple[float, np.random.Generator] | None = None,
         *,
-        candidates: int = CANDIDATES,
+        candidates: int = 500,
         widen: bool = False,
     ) -> None:
-        self._leverage, self._candidates, self._widen = leverage, candidates, widen
+        self._candidates, self._widen = candidates, widen
         self.kernel = kernel
         self.tolerance = tolerance
         self.cap = cap
@@ -188,7 +185,7 @@ class Dictionary:
         return before.factor.half_solve(C.T).T
 
     def choose(self, X: Points) -> tuple[FloatArray, FloatArray]:
-        """Choose the points anew from X: always the one with the largest residual (pivoted Cholesky), or by leverage.
+        """Choose the points anew from X: always the one with the largest residual (pivoted Cholesky).
 
         From many points the choice is made among some of them and the dictionary so far, which represents them all;
         what is not represented to the tolerance after that is appended in the same order, some points at a time.
@@ -204,9 +201,6 @@ class Dictionary:
         self.generation += 1
         if not len(X):
             return np.zeros((0, 0)), np.zeros(0)
-        if self._leverage is not None:
-            self.absorb(take(X, self._draw(X, *self._leverage)))
-            return self.coordinates(X)
         if candidates is X:
             return self._choose_greedily(X, self.tolerance)
         tolerance = self.tolerance
@@ -260,17 +254,3 @@ class Dictionary:
         self.points.add(take(X, chosen))
         self.factor = Cholesky.from_factor(C[:, chosen].T)
         return C, residual
-
-    def _draw(self, X: Points, lam: float, rng: np.random.Generator) -> IntArray:
-        """Rows of X drawn without replacement, with probability in proportion to their ridge leverage σ²/λ.
-
-        Exact scores would need the factor that the sketch is there to avoid; a uniform subset stands in for the data.
-        """
-        base = rng.permutation(len(X))[: self.cap]
-        points = take(X, base)
-        scale = len(X) / len(base)
-        factor = Cholesky.of(self.kernel(points), lam / scale)
-        scores = self.kernel.diag(X) - factor.quadratic(self.kernel(points, X))
-        scores = np.maximum(scores, 1e-12)
-        count = min(self.cap, len(X))
-        return np.asarray(rng.choice(len(X), count, replace=False, p=scores / scores.sum()))

@@ -234,12 +234,14 @@ class CompressedEmbedding:
             for g, tracker in enumerate(self._trackers):
                 tracker.restore(part(arrays, f"tracker.{g}"))
 
-    def backup(
-        self, v: FloatArray, *, reward: float = 1.0, offset: float = 0.0, terminal: float = 0.0
-    ) -> Sequence[FloatArray]:
+    def backup(self, v: FloatArray, *, reward: float = 1.0, terminal: float = 0.0) -> Sequence[FloatArray]:
         """M̃⁻¹Σφ̃_i y_i, one vector a regression."""
         centre = float(v.sum()) / len(v) if self._centre and len(v) else 0.0
-        return [m.solve(v - centre, reward, offset + centre, terminal - centre) for m in self._moments]
+        return [m.solve(v - centre, reward, centre, terminal - centre) for m in self._moments]
+
+    def ones(self) -> Sequence[FloatArray]:
+        """The constant 1, one vector a regression; nothing is interpolated."""
+        return [m.solve(np.zeros(len(self._landmarks)), 0.0, 1.0, 0.0) for m in self._moments]
 
     def grid(self, states: Points | None = None) -> CompressedGrid:
         """The embedding at states × actions; at its landmarks by default."""
@@ -273,6 +275,10 @@ class CompressedEmbedding:
             variance[rows] = residual + self.lam * self._moments[g].factor.quadratic(C)
         return np.sqrt(variance)
 
+    def information(self, Zq: Points) -> FloatArray:
+        """½log(1 + σ²/λ) at the state-actions (q,)."""
+        return 0.5 * np.log1p(np.square(self.std(Zq)) / self.lam)
+
     def weight_norm1(self, Zq: Points) -> FloatArray:
         """A bound √n‖α(z)‖₂ on ‖α(z)‖₁ (q,)."""
         out = np.zeros(len(Zq))
@@ -288,10 +294,6 @@ class CompressedEmbedding:
             C, _ = self._moments[g].features.coordinates(X)
             out[rows] = self._moments[g].landmark_weights(C)
         return out
-
-    def visit_counts(self, Zq: Points) -> FloatArray:
-        """Not kept: only moments are."""
-        raise InputError("a compressed embedding does not keep counts: use backend='exact'")
 
     def _parts(self, Zq: Points) -> list[tuple[int, IntArray, Points]]:
         """Queries by the regression that answers them; those without data are left out."""

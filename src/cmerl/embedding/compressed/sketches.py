@@ -71,10 +71,8 @@ def nystrom(
     *,
     count: int = 300,
     tolerance: float = 1e-6,
-    selection: str = "greedy",
     keep: int = 20_000,
     rebuild: bool = True,
-    seed: int = 0,
 ) -> CompressedEmbedding:
     """Nyström coordinates of state-actions, all next states kept: the classical sketch.
 
@@ -84,18 +82,13 @@ def nystrom(
         actions: the finite action set (A, d_a).
         count: most landmarks of state-actions, for each independent regression.
         tolerance: no landmark is added for a squared residual below this.
-        selection: "greedy" (largest residual) or "leverage" (drawn with ridge leverage scores) at rebuilds.
         keep: transitions kept to choose landmarks from.
         rebuild: choose landmarks anew whenever the data have doubled; False grows them in order of arrival.
-        seed: for "leverage".
     """
-    if selection not in ("greedy", "leverage"):
-        raise InputError(f"selection must be 'greedy' or 'leverage', not {selection!r}")
-    rng = np.random.default_rng(seed) if selection == "leverage" else None
     return CompressedEmbedding(
         "nystrom",
         kernel,
-        lambda part: Dictionary(part, tolerance, count, leverage=None if rng is None else (lam, rng)),
+        lambda part: Dictionary(part, tolerance, count),
         StateTable(),
         lam,
         actions,

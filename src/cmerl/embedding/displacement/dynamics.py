@@ -10,15 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cmerl.embedding.displacement.regression import Novelty, SmoothRegression
-from cmerl.embedding.displacement.terminations import Endings
+from cmerl.embedding.displacement.settings import DisplacementSettings
+from cmerl.embedding.displacement.terminations import Terminations
 from cmerl.kernels.fitting import Fit, fit
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 
-CENTRES = 250  # of each regression
-FIT_ON = 250  # rows for the marginal likelihood
-NOVELTY_RIDGE = 0.1
 
 
 @dataclass(frozen=True)
@@ -59,20 +57,20 @@ class Shape:
     reward: Fit | None
 
 
-def fit_shape(data: Motion) -> Shape:
-    """Lengthscales and ridges, from rows that are spread evenly in time."""
-    part, alive = data[_spread_rows(len(data))], data[~data.ended] if not data.ended.all() else data
+def fit_shape(data: Motion, rows: int) -> Shape:
+    """Lengthscales and ridges, from so many rows that are spread evenly in time."""
+    part, alive = data[_spread_rows(len(data), rows)], data[~data.ended] if not data.ended.all() else data
     # A reward may be rare: half of the rows are those farthest from the usual.
-    rare = np.argsort(-np.abs(alive.r - np.median(alive.r)), kind="stable")[: FIT_ON // 2]
-    alive = alive[np.unique(np.append(_spread_rows(len(alive))[::2], rare).astype(np.intp))]
+    rare = np.argsort(-np.abs(alive.r - np.median(alive.r)), kind="stable")[: rows // 2]
+    alive = alive[np.unique(np.append(_spread_rows(len(alive), rows)[::2], rare).astype(np.intp))]
     return Shape(
         _fit(part.z, _standardised(part.y - part.x)),
         _fit(alive.z, _standardised(alive.r[:, None])),
     )
 
 
-def _spread_rows(n: int) -> NDArray[np.intp]:
-    return np.linspace(0, n - 1, min(n, FIT_ON)).astype(np.intp)
+def _spread_rows(n: int, rows: int) -> NDArray[np.intp]:
+    return np.linspace(0, n - 1, min(n, rows)).astype(np.intp)
 
 
 def _fit(Z: FloatArray, Y: FloatArray) -> Fit | None:
@@ -103,9 +101,9 @@ class Mean:
         return lambda states: np.broadcast_to(self._mean, (len(actions), states.shape[-2], len(self._mean)))
 
 
-def regress(Z: FloatArray, Y: FloatArray, shape: Fit | None) -> SmoothRegression | Mean:
+def regress(Z: FloatArray, Y: FloatArray, shape: Fit | None, centres: int) -> SmoothRegression | Mean:
     """A regression of Y (n, p) on Z with the chosen kernel."""
-    return Mean(Y) if shape is None else SmoothRegression(Z, Y, shape.lengthscales, shape.ridge, CENTRES)
+    return Mean(Y) if shape is None else SmoothRegression(Z, Y, shape.lengthscales, shape.ridge, centres)
 
 
 class Dynamics:
@@ -114,24 +112,36 @@ class Dynamics:
     Args:
         data: what was seen.
         shape: the kernels to use.
-        action_gap: by how much action features are stretched where novelty is measured; large keeps actions apart.
         actions: features of the actions to plan with (A, e).
+        action_gap: by how much action features are stretched where novelty is measured; large keeps actions apart.
+        lam: λ of the regression that measures novelty.
+        settings: sizes.
     """
 
-    def __init__(self, data: Motion, shape: Shape, action_gap: float, actions: FloatArray) -> None:
+    def __init__(
+        self,
+        data: Motion,
+        shape: Shape,
+        actions: FloatArray,
+        *,
+        action_gap: float,
+        lam: float,
+        settings: DisplacementSettings,
+    ) -> None:
+        centres = settings.centres
         self.spread = np.maximum((data.y - data.x).std(axis=0), 1e-12)
-        self._move = regress(data.z, (data.y - data.x) / self.spread, shape.displacement)
+        self._move = regress(data.z, (data.y - data.x) / self.spread, shape.displacement, centres)
         self.residuals = self._move.residuals * self.spread
         alive = data[~data.ended] if not data.ended.all() else data
-        self._reward = regress(alive.z, alive.r[:, None], shape.reward)
+        self._reward = regress(alive.z, alive.r[:, None], shape.reward, centres)
         self._least, self._most = float(alive.r.min()), float(alive.r.max())
         self._bounds = np.abs(np.vstack([data.x, data.y])).max(axis=0) + 2.0
         ends = data[data.ended]
-        self.endings = Endings(ends.y, ends.r, data.y[~data.ended]) if len(ends) else None
+        self.terminations = Terminations(ends.y, ends.r, data.y[~data.ended], settings.survivors) if len(ends) else None
         self._width = float(np.sqrt(max(data.x.shape[1] / 2.0, 1.0)))  # more columns lie farther apart
         visited = np.vstack([data.x, data.y[~data.ended]]) / self._width
-        self.state_novelty = Novelty(visited, NOVELTY_RIDGE, CENTRES)
-        self.novelty = Novelty(np.hstack([data.x / self._width, action_gap * data.a]), NOVELTY_RIDGE, CENTRES)
+        self.state_novelty = Novelty(visited, lam, centres)
+        self.novelty = Novelty(np.hstack([data.x / self._width, action_gap * data.a]), lam, centres)
         self._action_gap = action_gap
         self._range_over(actions)
 
@@ -157,9 +167,9 @@ class Dynamics:
     def _outcome(self, rewards: FloatArray, y: FloatArray) -> tuple[FloatArray, BoolArray]:
         """The reward and whether the episode ends (…,), from the regression's (…, 1) and the next state (…, d)."""
         r = np.minimum(np.maximum(rewards[..., 0], self._least), self._most)
-        if self.endings is None:
+        if self.terminations is None:
             return r, np.zeros(r.shape, dtype=bool)
-        ended, last = self.endings(y.reshape(-1, y.shape[-1]))
+        ended, last = self.terminations(y.reshape(-1, y.shape[-1]))
         ended = ended.reshape(r.shape)
         return np.where(ended, last.reshape(r.shape), r), ended
 

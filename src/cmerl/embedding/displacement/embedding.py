@@ -1,13 +1,13 @@
-"""Displacement embedding: regress s' − s, read V at the predicted next state.
+"""Displacement: regress s' − s, read V at the predicted next state.
 
 Where a step moves the state a little, regressing V(s') on (s, a) blurs exactly what matters; regressing the
-displacement does not. The operator is the same as that of any embedding, weights on V at landmarks for each
-state-action, so the planner is the same. The weights shrink by 1 − u where little is known, so that with an
-optimistic prior Q reverts to the most that can be left. It carries no proof.
+displacement does not. For the planner it is a model like any other: a mean at every state-action, which shrinks by
+1 − u where little is known, so that Q reverts to its ceiling there. It carries no proof.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -16,11 +16,12 @@ from numpy.typing import NDArray
 
 from cmerl.embedding.compressed.sample_error import transition_arrays, transitions_of
 from cmerl.embedding.displacement.dynamics import Dynamics, Motion, Shape, fit_shape
-from cmerl.embedding.displacement.grid import DisplacementGrid, Model, Target, sigma_points
+from cmerl.embedding.displacement.grid import DisplacementGrid, DisplacementView, Target
 from cmerl.embedding.displacement.regression import farthest_points
+from cmerl.embedding.displacement.settings import DisplacementSettings
 from cmerl.errors import InputError
 from cmerl.growing import Arrays, nested, part
-from cmerl.kernels import Kernel, Matern
+from cmerl.kernels import Matern
 from cmerl.kernels.fitting import Fit
 from cmerl.linalg import Cholesky
 from cmerl.transitions import Points, Transitions, concatenate
@@ -28,41 +29,39 @@ from cmerl.transitions import Points, Transitions, concatenate
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.intp]
 
-LANDMARKS = 600
-MOST_WEIGHTS = 1_500_000  # landmarks² × actions: what a backup reads
-REACH = 5  # steps ahead at which landmarks are put, so that V is known where plans lead
-SMOOTHNESS = 4.0  # lengthscale of V over the distance between landmarks
-KEEP = 5000  # transitions; when there are more, half of them stay
-NOTICEABLE = 0.25  # noise below this fraction of the distance between landmarks is finer than V
-
 
 class DisplacementEmbedding:
-    """Conditional mean embedding of nearly deterministic, smooth motion.
+    """A model of smooth, nearly deterministic motion.
 
     Args:
         actions: the finite action set (A, d_a).
         categorical: whether actions are names rather than quantities.
+        lam: λ of the regression that measures what is new: after N visits λ/(N + λ) of the ceiling is left.
+        settings: all other numbers.
 
     Attributes:
         repeat: steps for which a backup holds the action.
-        looks_ahead: whether V only tells what comes after a search by simulation; then it may be coarser.
+        landmarks: most states at which V is known.
         fits: how often kernels and scales were chosen: whenever the data had doubled.
     """
 
-    projection_loss = None
-    choices = 0
-    jitter = 0.0
-    lam = 0.1
-
-    def __init__(self, actions: FloatArray, *, categorical: bool) -> None:
-        self.actions, self._categorical = actions, categorical
+    def __init__(
+        self,
+        actions: FloatArray,
+        *,
+        categorical: bool,
+        lam: float = 0.1,
+        settings: DisplacementSettings | None = None,
+    ) -> None:
+        self.actions, self._categorical, self.lam = actions, categorical, lam
+        self.settings = settings or DisplacementSettings()
+        self.landmarks = self.settings.landmarks
         self.repeat = 1
-        self.looks_ahead = False
         self.fits = 0
         self.n = 0
         self._fitted_at = 0
         self._data: Transitions | None = None
-        self._model: Model | None = None
+        self._view: DisplacementView | None = None
         self._grid: DisplacementGrid | None = None
 
     # --- learning ---
@@ -75,7 +74,7 @@ class DisplacementEmbedding:
             raise InputError("a displacement needs states that are rows of numbers")
         self.n += len(batch)
         self._data = batch if self._data is None else concatenate([self._data, batch])
-        if len(self._data) > KEEP:
+        if len(self._data) > self.settings.keep:
             if not self._fitted_at:
                 self._choose_scales(self._data)
             self._data = self._thin(self._data)
@@ -83,12 +82,12 @@ class DisplacementEmbedding:
             self._fitted_at = self.n
             self.fits += 1
             self._choose_scales(self._data)
-            self._shape = fit_shape(self._motion(self._data))
-        self._model = self._grid = None
+            self._shape = fit_shape(self._motion(self._data), self.settings.fit_rows)
+        self._view = self._grid = None
 
     def _thin(self, data: Transitions) -> Transitions:
         """Half of the data, spread as widely as they were."""
-        rows = np.sort(farthest_points(self._motion(data).z, KEEP // 2)[0])
+        rows = np.sort(farthest_points(self._motion(data).z, self.settings.keep // 2)[0])
         assert isinstance(data.Z, np.ndarray)
         assert isinstance(data.next_states, np.ndarray)
         return Transitions(data.Z[rows], data.next_states[rows], data.rewards[rows], data.terminated[rows])
@@ -120,7 +119,7 @@ class DisplacementEmbedding:
     def arrays(self) -> Arrays:
         """All that is kept, for saving; one made the same way goes on from it bit for bit."""
         own = {
-            "counts": np.array([self.n, self.fits, self._fitted_at, self.repeat, self.looks_ahead]),
+            "counts": np.array([self.n, self.fits, self._fitted_at, self.repeat, self.landmarks]),
             "centre": self._centre,
             "scale": self._scale,
         }
@@ -130,60 +129,65 @@ class DisplacementEmbedding:
 
     def restore(self, arrays: Arrays) -> None:
         """Go on from what was saved."""
-        self.n, self.fits, self._fitted_at, self.repeat, *ahead = arrays["counts"].tolist()
-        self.looks_ahead = ahead == [1]  # not known to what was saved before there was such a thing
+        self.n, self.fits, self._fitted_at, self.repeat, self.landmarks = arrays["counts"].tolist()
         self._centre, self._scale = arrays["centre"], arrays["scale"]
         saved = [part(arrays, name) for name in ("displacement", "reward")]
         self._shape = Shape(*(Fit.from_arrays(chosen) if chosen else None for chosen in saved))
         self._data = transitions_of(part(arrays, "data"))
-        self._model = self._grid = None
+        self._view = self._grid = None
 
     # --- the model of the moment ---
 
     @property
-    def model(self) -> Model:
+    def view(self) -> DisplacementView:
         """What the data so far say; made when it is first asked for."""
-        if self._model is None:
-            self._model = self._learn()
-        return self._model
+        if self._view is None:
+            self._view = self._learn()
+        return self._view
 
     def with_repeat(self, repeat: int, *, sure: bool = False) -> DisplacementEmbedding:
-        """The same embedding, the action held for so many steps; shares all else until the next update.
+        """The same model, the action held for so many steps; shares all else until the next update.
 
         One that is ``sure`` takes what it has never seen for known.
         """
         other = object.__new__(DisplacementEmbedding)
         other.__dict__.update(self.__dict__)
         other.repeat, other._grid = repeat, None
-        other._model = replace(self.model, repeat=repeat, sure=sure)
+        other._view = replace(self.view, repeat=repeat, sure=sure)
         return other
 
-    def _learn(self) -> Model:
-        data = self._motion(self.data)
+    def with_landmarks(self, count: int) -> DisplacementEmbedding:
+        """The same model with V known at other landmarks, at most so many."""
+        if count == self.landmarks:
+            return self
+        other = object.__new__(DisplacementEmbedding)
+        other.__dict__.update(self.__dict__)
+        other.landmarks = count
+        other._view = other._grid = None
+        return other
+
+    def _learn(self) -> DisplacementView:
+        data, settings = self._motion(self.data), self.settings
         actions = self._features(self.actions)
-        dynamics = Dynamics(data, self._shape, 100.0 if self._categorical else 1.0, actions)
+        action_gap = 100.0 if self._categorical else 1.0  # names have nothing in common
+        dynamics = Dynamics(data, self._shape, actions, action_gap=action_gap, lam=self.lam, settings=settings)
         left = np.append(np.any(data.y[:-1] != data.x[1:], axis=1), True)  # the others come again as the next state
-        points = np.vstack([data.x, data.y[left & ~data.ended], _ahead(dynamics, data.x)])
-        count = min(LANDMARKS // 2 if self.looks_ahead else LANDMARKS, int(np.sqrt(MOST_WEIGHTS / len(actions))))
+        points = np.vstack([data.x, data.y[left & ~data.ended], _ahead(dynamics, data.x, settings.reach)])
+        count = min(self.landmarks, int(np.sqrt(settings.most_weights / len(actions))))
         rows, radius = farthest_points(points, count, apart=1e-3)
         if len(rows) < count:  # all points are landmarks: how far half of them leave the others, halved along a curve
             radius = farthest_points(points, (len(rows) + 1) // 2)[1] / 2.0
-        kernel = Matern(1.5, SMOOTHNESS * max(radius, 1e-3))
+        kernel = Matern(1.5, settings.smoothness * max(radius, 1e-3))
         landmarks = points[rows]
         factor = Cholesky.of(kernel(landmarks, landmarks), 1e-6)
-        noise = sigma_points(dynamics.residuals, NOTICEABLE * radius)
-        scales = self._centre, self._scale
-        return Model(*scales, actions, dynamics, landmarks, kernel, factor, noise, self.repeat)
-
-    def range_over(self, actions: FloatArray) -> None:
-        """Plan with other actions (A, d_a) from now on."""
-        self.actions = actions
-        self._model = self._grid = None
+        return DisplacementView(
+            self._centre, self._scale, actions, dynamics, landmarks, kernel, factor, self.repeat
+        )
 
     def step(self, states: FloatArray, which: IntArray) -> tuple[FloatArray, FloatArray, NDArray[np.bool_]]:
         """Simulate one step from encoded states with the actions of these numbers: next states, rewards, ends."""
-        model = self.model
-        y, rewards, ended = model.dynamics.step(model.scaled(states), model.actions[which])
+        view = self.view
+        y, rewards, ended = view.dynamics.step(view.scaled(states), view.actions[which])
         return np.asarray(y * self._scale + self._centre), rewards, ended
 
     @property
@@ -196,17 +200,17 @@ class DisplacementEmbedding:
     @property
     def left_out_residuals(self) -> FloatArray:
         """Observed minus predicted next states of the kept data (n, d), encoded, each as if it were left out."""
-        return np.asarray(self.model.dynamics.residuals * self._scale)
+        return np.asarray(self.view.dynamics.residuals * self._scale)
 
     def residuals(self, data: Transitions) -> FloatArray:
         """Observed minus predicted next states (n, d), encoded."""
         motion = self._motion(data)
-        return np.asarray((motion.y - self.model.dynamics.step(motion.x, motion.a)[0]) * self._scale)
+        return np.asarray((motion.y - self.view.dynamics.step(motion.x, motion.a)[0]) * self._scale)
 
     @property
     def motion_variance(self) -> FloatArray:
         """Variance of s' − s in each column (d,), encoded."""
-        return np.asarray(np.square(self.model.dynamics.spread * self._scale))
+        return np.asarray(np.square(self.view.dynamics.spread * self._scale))
 
     @property
     def reward_range(self) -> tuple[float, float]:
@@ -217,65 +221,55 @@ class DisplacementEmbedding:
     # --- the waist ---
 
     @property
-    def kernel(self) -> Kernel:
-        """The kernel that V is interpolated with, in the model's units; there is no k_φ on state-actions."""
-        return self.model.kernel
-
-    @property
     def information_gain(self) -> float:
-        """G of the regression that measures novelty."""
-        return self.model.dynamics.novelty.information_gain
-
-    @property
-    def sum_r(self) -> float:
-        """At most 2G."""
-        return 2.0 * self.information_gain
+        """G of the regression that measures what is new, in nats."""
+        return self.view.dynamics.novelty.information_gain
 
     @property
     def support(self) -> FloatArray:
         """The landmarks (m, d), as encoded states."""
-        return np.asarray(self.model.landmarks * self._scale + self._centre)
+        return np.asarray(self.view.landmarks * self._scale + self._centre)
 
-    def backup(self, v: FloatArray, *, reward: float = 1.0, offset: float = 0.0, terminal: float = 0.0) -> Target:
-        """What ``expectation`` then gives: reward·(sum of rewards) + V where the action leads + offset."""
+    def backup(self, v: FloatArray, *, reward: float = 1.0, terminal: float = 0.0) -> Target:
+        """What ``expectation`` then gives: reward·(sum of rewards) + V where the action leads."""
         mean = float(v.mean()) if len(v) else 0.0
-        return Target(self.model.factor.solve(v - mean), mean, reward, offset, terminal)
+        return Target(self.view.factor.solve(v - mean), mean, reward, terminal)
+
+    def ones(self) -> Target:
+        """The constant 1."""
+        return Target(np.zeros(len(self.view.landmarks)), 1.0, 0.0, 1.0)
 
     def grid(self, states: Points | None = None) -> DisplacementGrid:
         """At states × actions; at the landmarks by default."""
         if states is not None:
-            return self.model.grid(states)
+            return self.view.grid(states)
         if self._grid is None:
-            self._grid = DisplacementGrid(self.model, self.model.landmarks)
+            self._grid = DisplacementGrid(self.view, self.view.landmarks)
         return self._grid
 
-    def freeze(self) -> Model:
+    def freeze(self) -> DisplacementView:
         """The model of the moment, which later updates replace but do not change."""
-        return self.model
-
-    def expectation(self, coef: Target, Zq: Points) -> FloatArray:
-        """Like ``grid``, at state-actions (q,)."""
-        return self._at(Zq, lambda grid: grid.expectation(coef))
+        return self.view
 
     def std(self, Zq: Points) -> FloatArray:
         """σ at state-actions (q,)."""
         return self._at(Zq, lambda grid: grid.std())
 
-    def weight_norm1(self, Zq: Points) -> FloatArray:
-        """‖α‖₁ at state-actions (q,)."""
-        return self._at(Zq, lambda grid: grid.weight_norm1())
+    def information(self, Zq: Points) -> FloatArray:
+        """½log(1 + σ²/λ) at state-actions (q,)."""
+        return 0.5 * np.log1p(np.square(self.std(Zq)) / self.lam)
 
     def weights(self, Zq: Points) -> FloatArray:
         """Signed weights on V(landmarks) (q, m)."""
         states, which = self._locate(Zq)
-        W = self.model.grid(states).weights()
+        W = self.view.grid(states).weights()
         return np.asarray(W[np.arange(len(states)) * len(self.actions) + which])
 
-    def _at(self, Zq: Points, ask: Any) -> FloatArray:
+    def _at(self, Zq: Points, ask: Callable[[DisplacementGrid], FloatArray]) -> FloatArray:
         states, which = self._locate(Zq)
-        if len(states) == 1 and not self.model.knows(states):
-            return np.asarray(ask(self.model.of(int(which[0])).grid(states))[:, 0])
-        values: FloatArray = ask(self.model.grid(states))
+        if len(states) == 1 and not self.view.knows(states):
+            return np.asarray(ask(self.view.of(int(which[0])).grid(states))[:, 0])
+        values = ask(self.view.grid(states))
         return np.asarray(values[np.arange(len(states)), which])
 
     def _locate(self, Zq: Points) -> tuple[FloatArray, IntArray]:
@@ -285,30 +279,23 @@ class DisplacementEmbedding:
         gaps = np.square(Z[:, None, d:] - self.actions[None]).sum(axis=2)
         return Z[:, :d], np.argmin(gaps, axis=1)
 
-    def visit_counts(self, Zq: Points) -> FloatArray:
-        """Not kept."""
-        raise InputError("a displacement embedding does not keep counts: use model='direct'")
-
     def diagnostics(self) -> dict[str, Any]:
         """What was chosen and how well it predicts, in words and numbers."""
-        model, shape = self.model, self._shape
+        view, shape = self.view, self._shape
         data = self._motion(self.data)
         moved = data.y - data.x
-        explained = 1.0 - model.dynamics.residuals.var(axis=0).sum() / max(float(moved.var(axis=0).sum()), 1e-300)
+        explained = 1.0 - view.dynamics.residuals.var(axis=0).sum() / max(float(moved.var(axis=0).sum()), 1e-300)
         return {
             "backend": "displacement",
             "transitions": self.n,
             "raw transitions kept": len(self.data),
-            "landmarks": len(model.landmarks),
+            "landmarks": len(view.landmarks),
             "displacement kernel": _words(shape.displacement),
             "reward kernel": _words(shape.reward),
             "scale of states": _numbers(self._scale),
             "action repeat": self.repeat,
-            "looks ahead": self.looks_ahead,
             "displacement explained": float(explained),
-            "noise kept": len(model.noise) > 1,
             "information gain": self.information_gain,
-            "jitter": self.jitter,
         }
 
 
@@ -322,9 +309,9 @@ def _numbers(values: FloatArray) -> list[float]:
     return [float(f"{v:.3g}") for v in values]
 
 
-def _ahead(dynamics: Dynamics, x: FloatArray) -> FloatArray:
+def _ahead(dynamics: Dynamics, x: FloatArray, reach: int) -> FloatArray:
     """Where every action, held for a while, would lead from all over the data, within reach of them."""
     some = x[farthest_points(x, 300)[0]]
-    path = dynamics.path(some, np.ones((REACH, len(some)), dtype=bool))
+    path = dynamics.path(some, np.ones((reach, len(some)), dtype=bool))
     y = path[:, -1].reshape(-1, x.shape[1])
     return np.asarray(y[np.all(np.abs(y) < np.abs(x).max(axis=0) + 1.0, axis=1)])

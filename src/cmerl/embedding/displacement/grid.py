@@ -1,4 +1,4 @@
-"""What a displacement model says at states × actions: where they lead, what they earn, how new they are."""
+"""What a displacement says at states × actions: where they lead, what they earn, how new they are."""
 
 from __future__ import annotations
 
@@ -15,38 +15,38 @@ from cmerl.transitions import Points
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.intp]
+BoolArray = NDArray[np.bool_]
 
 
 class Target(NamedTuple):
-    """What ``backup`` regresses: reward·r + V(s') + offset, V as coefficients around its mean."""
+    """What ``backup`` regresses: reward·r + V(s'), V as coefficients around its mean."""
 
     coef: FloatArray
     mean: float
     reward: float
-    offset: float
     terminal: float
 
 
 class DisplacementGrid:
     """States × actions with the action held: where they lead, what they earn, how new they are."""
 
-    def __init__(self, model: Model, x: FloatArray) -> None:
-        self._model = model
-        y, reward, ended = model.dynamics.hold(x, model.repeat)
-        unknown = np.zeros(ended.shape) if model.sure else model.dynamics.unknown(x, y, ended)
+    def __init__(self, view: DisplacementView, x: FloatArray) -> None:
+        self._view = view
+        y, reward, ended = view.dynamics.hold(x, view.repeat)
+        unknown = np.zeros(ended.shape) if view.sure else view.dynamics.unknown(x, y, ended)
         self._reward, self._ended, self._unknown = reward.T, ended.T, unknown.T  # (q, A)
         self._y = y.transpose(1, 0, 2).reshape(-1, x.shape[1])  # (q·A, d)
-        self._K = model.interpolant(self._y, single=True)  # (q·A, m)
+        self._K = view.interpolant(self._y, single=True)  # (q·A, m)
 
     def expectation(self, coef: Target) -> FloatArray:
-        """(1 − u)(reward·r + V(s') + offset) (q, A)."""
+        """(1 − u)(reward·r + V(s')) (q, A)."""
         v = (self._K @ coef.coef.astype(np.float32)).reshape(self._ended.shape) + coef.mean
-        y = coef.reward * self._reward + np.where(self._ended, coef.terminal, v) + coef.offset
+        y = coef.reward * self._reward + np.where(self._ended, coef.terminal, v)
         return np.asarray((1.0 - self._unknown) * y)
 
     def weights(self) -> FloatArray:
         """Weights on V at the landmarks (q·A, m); their mean takes what interpolation leaves."""
-        T = self._model.factor.solve(self._model.interpolant(self._y, single=False).T).T
+        T = self._view.factor.solve(self._view.interpolant(self._y, single=False).T).T
         W = T + ((1.0 - T.sum(axis=1)) / T.shape[1])[:, None]
         return np.asarray(W * ((1.0 - self._unknown) * ~self._ended).reshape(-1, 1))
 
@@ -54,14 +54,10 @@ class DisplacementGrid:
         """σ (q, A)."""
         return np.sqrt(self._unknown)
 
-    def weight_norm1(self) -> FloatArray:
-        """‖α‖₁ (q, A) of the weights on landmarks."""
-        return np.asarray(np.abs(self.weights()).sum(axis=1).reshape(self._ended.shape))
-
 
 @dataclass(frozen=True, eq=False)
-class Model:
-    """Everything learned by one moment; it also is the view that a plan keeps.
+class DisplacementView:
+    """Everything learned by one moment, for a plan to keep.
 
     ``repeat`` may differ between the states of a grid. If it is ``sure``, nothing counts as new.
     """
@@ -73,11 +69,10 @@ class Model:
     landmarks: FloatArray
     kernel: Matern
     factor: Cholesky
-    noise: FloatArray
     repeat: int | IntArray
     sure: bool = False
     _last: dict[bytes, DisplacementGrid] = field(init=False, repr=False, default_factory=dict)
-    _single: dict[int, Model] = field(init=False, repr=False, default_factory=dict)
+    _single: dict[int, DisplacementView] = field(init=False, repr=False, default_factory=dict)
 
     def knows(self, states: FloatArray) -> bool:
         """Whether these states were asked last."""
@@ -92,11 +87,11 @@ class Model:
             self._last[key] = DisplacementGrid(self, self.scaled(asked))
         return self._last[key]
 
-    def with_actions(self, actions: FloatArray) -> Model:
+    def with_actions(self, actions: FloatArray) -> DisplacementView:
         """The same at other actions."""
         return replace(self, actions=actions, dynamics=self.dynamics.with_actions(actions))
 
-    def of(self, which: int) -> Model:
+    def of(self, which: int) -> DisplacementView:
         """The same for one of the actions."""
         if which not in self._single:
             self._single[which] = self.with_actions(self.actions[[which]])
@@ -106,22 +101,21 @@ class Model:
         """Encoded states in the units of the model."""
         return (states - self.centre) / self.scale
 
+    def follow(
+        self, state: FloatArray, which: IntArray, hold: int, steps: int
+    ) -> tuple[FloatArray, FloatArray, BoolArray]:
+        """Where sequences of actions (n, k) lead from an encoded state (d,), in the units of the model."""
+        return self.dynamics.follow(self.scaled(state), which, hold, steps)
+
+    def value(self, coef: Target, there: FloatArray) -> FloatArray:
+        """V at states in the units of the model (n,)."""
+        return np.asarray(self.interpolant(there, single=True) @ coef.coef.astype(np.float32) + coef.mean)
+
     def interpolant(self, y: FloatArray, *, single: bool) -> NDArray[Any]:
-        """k(y, landmarks) (q, m), averaged over the noise.
+        """k(y, landmarks) (q, m).
 
         In single precision where it is only multiplied: a backup reads all of it, and values between landmarks are
         far less accurate than that.
         """
         kernel = self.kernel.single if single else self.kernel
-        return np.asarray(sum(kernel(y + e, self.landmarks) for e in self.noise) / len(self.noise))
-
-
-def sigma_points(residuals: FloatArray, noticeable: float) -> FloatArray:
-    """Displacements (p, d) with the covariance of the residuals; just zero where that is too small to matter."""
-    covariance = np.atleast_2d(np.cov(residuals.T)) if len(residuals) > 1 else np.zeros((residuals.shape[1],) * 2)
-    values, vectors = np.linalg.eigh(covariance)
-    scales = np.sqrt(np.maximum(values, 0.0))
-    if scales.max() <= noticeable:
-        return np.zeros((1, len(covariance)))
-    arms = np.sqrt(len(values)) * (vectors * scales).T
-    return np.vstack([arms, -arms])
+        return kernel(y, self.landmarks)

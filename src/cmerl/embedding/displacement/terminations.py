@@ -10,8 +10,6 @@ from cmerl.embedding.displacement.regression import farthest_points
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 
-SURVIVORS = 400  # states kept to tell ends from
-
 Limit = tuple[FloatArray, FloatArray]
 """A corner (lower (d,), upper (d,)): what lies outside it in every direction where it is finite has ended."""
 
@@ -46,19 +44,20 @@ def _nearest(ended: FloatArray, bound: FloatArray, sign: int) -> FloatArray:
     return np.asarray(bound + sign * np.where(beyond > 0, beyond, np.inf).min(axis=0, initial=np.inf))
 
 
-class Endings:
+class Terminations:
     """Tells whether a state has ended the episode, and what that paid.
 
     Args:
         ended: states that did (n, d), n > 0.
         rewards: what that paid (n,).
         alive: states that did not (m, d).
+        survivors: most of those that are kept to tell ends from.
     """
 
-    def __init__(self, ended: FloatArray, rewards: FloatArray, alive: FloatArray) -> None:
+    def __init__(self, ended: FloatArray, rewards: FloatArray, alive: FloatArray, survivors: int = 400) -> None:
         self._ended, self._rewards = ended, rewards
         self._limits = find_limits(ended, alive) if len(alive) else None
-        self._alive = alive[farthest_points(alive, SURVIVORS, apart=0.05)[0]] if len(alive) else alive
+        self._alive = alive[farthest_points(alive, survivors, apart=0.05)[0]] if len(alive) else alive
 
     def __call__(self, y: FloatArray) -> tuple[BoolArray, FloatArray]:
         """Whether states (q, d) have ended, and the reward of the nearest end (q,)."""

@@ -160,14 +160,16 @@ class ExactEmbedding:
         self._log_next.extend(nexts)
         self._log_reward.extend(rewards)
 
-    def backup(
-        self, v: FloatArray, *, reward: float = 1.0, offset: float = 0.0, terminal: float = 0.0
-    ) -> Sequence[Regressed]:
-        """The regression of y_i = reward·r_i + V(s'_i) + offset, one a regression."""
+    def backup(self, v: FloatArray, *, reward: float = 1.0, terminal: float = 0.0) -> Sequence[Regressed]:
+        """The regression of y_i = reward·r_i + V(s'_i), one a regression."""
         if len(v) != len(self._next):
             raise InputError(f"v needs a value for each of the {len(self._next)} support states, but has {len(v)}")
         v = np.append(v, terminal)  # index -1 is a terminated state
-        return [r.solve(r.targets(v, reward, offset)) for r in self._regressions]
+        return [r.solve(r.targets(v, reward)) for r in self._regressions]
+
+    def ones(self) -> Sequence[Regressed]:
+        """The constant 1, one a regression."""
+        return self.backup(np.ones(len(self._next)), reward=0.0, terminal=1.0)
 
     def grid(self, states: Points | None = None) -> ExactGrid | SupportGrid:
         """The embedding at states × actions; at its own support by default, cached as data grow."""
@@ -196,6 +198,10 @@ class ExactEmbedding:
             r = self._regressions[g]
             variance[rows] = r.snapshot().variance(self._Kqz(g, X), r.kernel.diag(X))
         return np.sqrt(np.maximum(variance, 0.0))
+
+    def information(self, Zq: Points) -> FloatArray:
+        """½log(1 + σ²/λ) at the state-actions (q,)."""
+        return 0.5 * np.log1p(np.square(self.std(Zq)) / self.lam)
 
     def weight_norm1(self, Zq: Points) -> FloatArray:
         """‖α(z)‖₁ over all n transitions, exactly (q,)."""

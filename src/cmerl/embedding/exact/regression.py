@@ -172,17 +172,14 @@ class RidgeRegression:
         self._pair_count.extend(pair_counts)
         self.generation += 1
 
-    def targets(self, v: FloatArray, reward: float, offset: float) -> FloatArray:
+    def targets(self, v: FloatArray, reward: float) -> FloatArray:
         """Mean target of each row (rows,); the last entry of v is the value of a terminated state."""
         rows = self.factor.n
         weighted = self._pair_count.view * v[self._pair_next.view]
         total = _sum_by(self._pair_row.view, weighted, rows)
         if reward:
             total += reward * self._rewards.view
-        total /= self.counts
-        if offset:
-            total += offset
-        return total
+        return np.asarray(total / self.counts)
 
     def solve(self, y: FloatArray) -> Regressed:
         """The regression of targets y (rows,)."""

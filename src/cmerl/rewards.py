@@ -9,9 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cmerl.agents.base import check_reward
 from cmerl.errors import InputError, RewardRangeError
-from cmerl.planning import Hope
 from cmerl.spaces import StateSpace
 from cmerl.spaces.actions import ActionSet
 from cmerl.transitions import Points
@@ -22,7 +20,6 @@ log = logging.getLogger("cmerl")
 
 
 FAR = 1.0  # times the range of all other rewards outside of it: from there on a reward must come twice to be believed
-PRIZES = 3.0  # hoped for where one can be won: with one alone, some bad luck would be taken for the whole truth
 
 
 class Extremes:
@@ -105,34 +102,25 @@ class RewardRange:
         lo, hi = self._others()
         return lo - FAR * (hi - lo), hi + FAR * (hi - lo)
 
-    def hope(self, episodes: int, horizon: int) -> Hope | None:
-        """What is worth hoping for after so many episodes; None if a range was declared.
+    @property
+    def step_rewards(self) -> tuple[float, float] | None:
+        """The least and the largest reward of a step that did not end an episode; None before the first."""
+        return (self._steps.low[0], self._steps.high[-1]) if self._steps else None
 
-        The best of t draws falls short of the best there is by about 1/t of their range. If all rewards were alike
-        nothing is known, and one more is hoped for. After one episode even the range is not known: a step may yet
-        pay for a whole episode, so that the next one looks around whatever that costs. What is paid for ending an
-        episode is paid only once. Where ending is good because steps cost, it is hoped for 1/t sooner than it ever
-        came: were all that is new hoped to end at once, nothing known could compete.
-        """
-        if self.declared or not self._steps:
-            return None
-        lo, hi = self._steps.within(*self._limits())
-        if lo == hi and not self._ends:
-            return Hope(hi, 1.0)
-        more = (hi - lo) * (horizon if episodes <= 1 else 1.0 / episodes)
-        if not self._ends:
-            return Hope(hi, more)
-        best, most = max(hi, 0.0), max(hi + more, 0.0)  # after an end 0 is earned a step
-        wait = int(self._soonest * (1.0 - 1.0 / max(episodes, 1)))
-        return Hope(best, most - best, max(0.0, self._ends.high[-1] - most), wait, hi)
+    @property
+    def believed_step_rewards(self) -> tuple[float, float] | None:
+        """The same without an outlier."""
+        return self._steps.within(*self._limits()) if self._steps else None
 
-    def prize(self) -> Hope | None:
-        """What is worth hoping for where every step has paid the same and an end more: such ends; else None."""
-        if self.declared or not (self._steps and self._ends):
-            return None
-        lo, hi = self._steps.low[0], self._steps.high[-1]
-        best, prize = max(hi, 0.0), self._ends.high[-1]  # after an end 0 is earned a step
-        return Hope(best, once=PRIZES * (prize - best)) if lo == hi and prize > best else None
+    @property
+    def best_end(self) -> float | None:
+        """The largest reward of a step that ended an episode; None before the first."""
+        return self._ends.high[-1] if self._ends else None
+
+    @property
+    def soonest_end(self) -> int:
+        """The earliest step at which an episode ended."""
+        return self._soonest
 
     def see(self, reward: float, ended_at: int | None = None) -> None:
         """Take note of a reward, and of an early end at that step; outside a declared range it is an error."""

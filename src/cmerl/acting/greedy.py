@@ -1,0 +1,34 @@
+"""Act on a plan as it is: the candidate with the largest Q [CO22, Alg. 1, line 8]."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cmerl.planning import Plan
+
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Greedy:
+    """The best of the candidates."""
+
+    def begin_episode(self, plan: Plan, actions: FloatArray, seed: Sequence[int]) -> GreedyActor:
+        """Nothing is drawn and nothing remembered."""
+        return GreedyActor(plan, actions)
+
+
+@dataclass(frozen=True, eq=False)
+class GreedyActor:
+    """Acts greedily on one plan."""
+
+    plan: Plan
+    actions: FloatArray
+
+    def act(self, state: FloatArray, step: int) -> FloatArray:
+        """The best candidate (d_a,)."""
+        return np.asarray(self.actions[self.plan.act(state, step)[0]])

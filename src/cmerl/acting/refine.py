@@ -1,0 +1,176 @@
+"""Continuous actions between the candidates: gradient ascent on Q from the best of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cmerl.embedding import ContinuousView, Grid, SmoothView
+from cmerl.planning import Plan, Site, Stage
+
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Refined:
+    """The best of the candidates, improved by projected gradient ascent.
+
+    Args:
+        rounds: gradients that are followed.
+        lengths: of the steps that are tried along each, the longest about half the distance between candidates.
+        difference: between actions whose Q is compared where gradients are found so: Q may be in single precision.
+        known: 1 − u from which on a displacement is trusted: about one visit.
+    """
+
+    rounds: int = 3
+    lengths: tuple[float, ...] = tuple(0.5**k for k in range(2, 10))
+    difference: float = 0.05
+    known: float = 0.8
+
+    def begin_episode(self, plan: Plan, actions: FloatArray, seed: Sequence[int]) -> RefinedActor:
+        """Nothing is drawn and nothing remembered."""
+        return RefinedActor(self, plan, actions)
+
+    def suits(self, plan: Plan, actions: FloatArray) -> bool:
+        """Whether actions between the candidates can be compared, and that is worth its time.
+
+        A displacement is slow to ask, and in one dimension candidates leave nothing to gain; a known reward is known
+        for the candidates only.
+        """
+        view = plan.views[0]
+        if plan.task.known_reward is not None or (actions.shape[1] == 1 and not isinstance(view, SmoothView)):
+            return False
+        return isinstance(view, ContinuousView) and view.with_actions(actions[:1]) is not None
+
+
+@dataclass(frozen=True, eq=False)
+class RefinedActor:
+    """Acts on one plan."""
+
+    settings: Refined
+    plan: Plan
+    actions: FloatArray
+
+    def act(self, state: FloatArray, step: int) -> FloatArray:
+        """The best candidate (d_a,), or a better action near it."""
+        start = self.actions[self.plan.act(state, step)[0]]
+        surface = QSurface(self.plan, state, step, self.settings)
+        height = float(surface(start[None])[0])
+        if height == -np.inf:
+            return np.asarray(start)
+        return refine(surface, surface.slope, start, height, self.settings)
+
+
+def refine(
+    q: Callable[[FloatArray], FloatArray],
+    slope: Callable[[FloatArray], FloatArray],
+    start: FloatArray,
+    value: float,
+    settings: Refined,
+) -> FloatArray:
+    """A better action than the best candidate: projected gradient ascent, never worse than where it starts.
+
+    In each round Q is evaluated at steps of many lengths along the gradient, all at once, which takes hardly longer
+    than one; the best of them is where the next round begins.
+
+    Args:
+        q: values (k,) of actions (k, d) in [−1, 1]^d.
+        slope: the gradient of Q (d,) at one action (d,).
+        start: the best candidate (d,).
+        value: its Q.
+        settings: how far and how often.
+    """
+    x, best, lengths = start, value, np.array(settings.lengths)[:, None, None]
+    for _ in range(settings.rounds):
+        uphill = slope(x)
+        uphill = np.where((x * uphill > 0.0) & (np.abs(x) >= 1.0), 0.0, uphill)  # no way out of the cube
+        steepness = float(np.linalg.norm(uphill))
+        # Between hills, as where one action was played again and again, no direction is uphill: all axes are tried.
+        ways = uphill[None] / steepness if steepness > 0.0 else np.vstack([np.eye(len(x)), -np.eye(len(x))])
+        tried = np.clip(x + (lengths * ways).reshape(-1, len(x)), -1.0, 1.0)
+        values = q(tried)
+        i = int(np.argmax(values))
+        if values[i] <= best:
+            break
+        x, best = tried[i], float(values[i])
+    return x
+
+
+def slope_by_differences(
+    q: Callable[[FloatArray], FloatArray], x: FloatArray, difference: float
+) -> FloatArray:
+    """The gradient (d,) of Q at one action (d,), from Q on both sides along every axis."""
+    arms = difference * np.eye(len(x))
+    ahead, behind = np.split(q(np.vstack([x + arms, x - arms])), 2)
+    return np.asarray((ahead - behind) / (2.0 * difference))
+
+
+@dataclass(frozen=True, eq=False)
+class QSurface:
+    """A plan at one state and step, for actions that it does not range over.
+
+    For an embedding this is Q. For a displacement it is the mean r + V(s') alone, and −∞ where too little is known:
+    all of the space between candidates is a little unknown, and to climb the ceiling would be to explore it at every
+    step. That is up to the candidates.
+
+    Attributes:
+        plan: the plan.
+        state: one encoded state (1, d).
+        step: the step.
+        settings: of the ascent.
+    """
+
+    plan: Plan
+    state: FloatArray
+    step: int
+    settings: Refined
+
+    def __call__(self, actions: FloatArray) -> FloatArray:
+        """The height (k,) at actions (k, d_a), up to a constant."""
+        grid = self._grid(actions)
+        if isinstance(self._view, SmoothView):
+            return np.asarray(self._site(grid).q(self._stage)[0])
+        height, known = self._settled(grid)
+        return np.where(known >= self.settings.known, height, -np.inf)
+
+    def slope(self, action: FloatArray) -> FloatArray:
+        """The gradient (d_a,) at one action (d_a,): by that of the kernel, or by differences for a displacement."""
+        if not isinstance(self._view, SmoothView):
+            return slope_by_differences(lambda actions: self._settled(self._grid(actions))[0], action, self.settings.difference)
+        z, stage, basis = np.hstack([self.state[0], action]), self._stage, self.plan.basis(self.step)
+        slope, by_mass = self._view.mean_slope(stage.coef, z), stage.shift - stage.ceiling
+        if basis.reward is not None or any(stage.terms):
+            site, reward = self._site(self._grid(action[None])), basis.reward
+            by_sigma = stage.terms.linear  # ‖α‖₁ has kinks and is left out; bonuses in σ² are for finite action sets
+            if reward is not None and 0.0 < float(site.reward[0, 0]) < reward.width:  # not clipped
+                slope = slope + self._view.mean_slope(reward.coef, z)
+                by_sigma, by_mass = by_sigma + reward.linear, by_mass - self.plan.task.r_min
+            sigma = max(float(site.sigma[0, 0]), 1e-12)
+            slope = slope + self.plan.sign * by_sigma * self._view.variance_slope(z) / (2.0 * sigma)
+        return slope + by_mass * self._view.mean_slope(basis.one, z) if by_mass else slope
+
+    def _settled(self, grid: Grid) -> tuple[FloatArray, FloatArray]:
+        """A displacement's mean of r + V(s') (k,), which is expectation over mass; and the mass (k,)."""
+        known = self._site(grid).mass[0]
+        return grid.expectation(self._stage.coef)[0] / np.maximum(known, self.settings.known), known
+
+    def _grid(self, actions: FloatArray) -> Grid:
+        there = self._view.with_actions(actions)
+        assert there is not None  # or nothing is refined
+        return there.grid(self.state)
+
+    def _site(self, grid: Grid) -> Site:
+        return self.plan.site_of(grid, self.state, self.step)
+
+    @property
+    def _view(self) -> ContinuousView:
+        view = self.plan.views[min(self.step, len(self.plan.views) - 1)]
+        assert isinstance(view, ContinuousView)
+        return view
+
+    @property
+    def _stage(self) -> Stage:
+        return self.plan.stages[self.step - self.plan.first_step]

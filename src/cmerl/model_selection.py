@@ -1,0 +1,226 @@
+"""Which model and which actor the data ask for: candidates, one score each, and one rule for switching.
+
+Models are scored by held-out predictions of next states, ways to act by their returns in simulation. A challenger
+replaces what it is compared with if its paired gain exceeds the standard error of that gain.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cmerl.acting import Actor, Greedy, Shooting
+from cmerl.confidence import FailureBudget, Problem
+from cmerl.confidence import Greedy as NoBonus
+from cmerl.embedding import DisplacementEmbedding
+from cmerl.kernels import Kernel
+from cmerl.linalg import Cholesky
+from cmerl.planning import Plan, Task, make_plan
+
+FloatArray = NDArray[np.float64]
+
+log = logging.getLogger("cmerl")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Selection:
+    """How the data choose between models and between actors.
+
+    Args:
+        margin: of the error of the direct embedding that a displacement may have to replace it.
+        most_noise: of the motion's variance that a displacement may leave: more calls for an embedding, which keeps
+            whole distributions.
+        held_out: transitions that models are compared on.
+        residuals: of a displacement, standing for its noise.
+        repeats: steps for which plans may hold an action.
+        starts: first states that actors are simulated from.
+        worth_a_search: of the range of returns: what a search must gain, since it takes time.
+        shooting: the search.
+    """
+
+    margin: float = 0.5
+    most_noise: float = 0.03
+    held_out: int = 300
+    residuals: int = 16
+    repeats: tuple[int, ...] = (1, 2, 3, 5)
+    starts: int = 8
+    worth_a_search: float = 0.05
+    shooting: Shooting = Shooting()
+
+
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """What to plan with, and how to act on plans.
+
+    Attributes:
+        displacement: the model; None for a direct embedding.
+        actor: how to act.
+        reasons: what was compared, in words.
+    """
+
+    displacement: DisplacementEmbedding | None
+    actor: Actor
+    reasons: dict[str, str]
+
+
+def exceeds(challenger: FloatArray, incumbent: FloatArray, *, least: float = 0.0) -> bool:
+    """Whether scores (n,) are better than others of the same cases, beyond the standard error of the gain."""
+    gains = challenger - incumbent
+    error = float(gains.std(ddof=1)) / np.sqrt(len(gains)) if len(gains) > 1 else 0.0
+    return float(gains.mean()) > max(error, least)
+
+
+# --- models ---
+
+
+def displacement_is_better(
+    displacement: DisplacementEmbedding, kernel: Kernel, value_kernel: Kernel, lam: float, settings: Selection
+) -> bool:
+    """Whether next states, left out one by one, follow closely from a displacement, and far better than directly.
+
+    The noise is that of the typical step: a bump into a wall now and then does not count.
+    """
+    data = displacement.data
+    alive = np.flatnonzero(~data.terminated)
+    if len(alive) < 2:
+        return False
+    rows = alive[np.linspace(0, len(alive) - 1, min(len(alive), settings.held_out)).astype(np.intp)]
+    next_states = np.asarray(data.next_states)[rows]
+    Z = np.asarray(data.Z)[rows]
+    direct = direct_losses(kernel(Z, Z), next_states, value_kernel, lam)
+    residuals = displacement.left_out_residuals[rows]
+    moved = displacement_losses(residuals, value_kernel, settings.residuals)
+    scale = np.maximum((next_states - Z[:, : next_states.shape[1]]).std(axis=0), 1e-12)
+    noise = float(np.median(np.square(residuals / scale).mean(axis=1)))
+    log.debug("held-out errors: %.3g direct, %.3g by displacement; noise %.3g", direct.mean(), moved.mean(), noise)
+    return noise < settings.most_noise and exceeds(-moved, -settings.margin * direct)
+
+
+def direct_losses(Kzz: FloatArray, next_states: FloatArray, value_kernel: Kernel, lam: float) -> FloatArray:
+    """‖ψ(s'_i) − μ̂₋ᵢ(z_i)‖² (n,), the embedding made without transition i.
+
+    The residual of a ridge regression without its own row is [G Ψ]_i / G_ii with G = (K + λI)⁻¹.
+    """
+    G = Cholesky.of(Kzz, lam).solve(np.eye(len(Kzz)))
+    squares = np.einsum("ij,ij->i", G @ value_kernel(next_states, next_states), G)
+    return np.asarray(squares / np.square(np.diagonal(G)))
+
+
+def displacement_losses(residuals: FloatArray, value_kernel: Kernel, draws: int) -> FloatArray:
+    """The same for the embedding of (prediction + a residual drawn from those seen); k_ψ is stationary."""
+    noise = residuals[np.linspace(0, len(residuals) - 1, min(len(residuals), draws)).astype(np.intp)]
+    cross, own = value_kernel(residuals, noise), value_kernel(noise, noise)  # the prediction drops out
+    return np.asarray(value_kernel.diag(residuals) - 2.0 * cross.mean(axis=1) + own.mean())
+
+
+# --- actors ---
+
+
+def planning_discount(horizon: int) -> float:
+    """The discount of plans with a displacement, 1 − 1/H: in an episode, one thing counted on is sure to go wrong.
+
+    Where waiting costs nothing, an optimal plan may act at the last moment, which by a small error is missed.
+    """
+    return 1.0 - 1.0 / horizon
+
+
+def choose_actor(
+    model: DisplacementEmbedding,
+    horizon: int,
+    starts: FloatArray,
+    value_kernel: Kernel,
+    settings: Selection,
+    now: Choice | None = None,
+) -> Choice:
+    """For how many steps plans should hold an action, and whether to search: what does best in simulation.
+
+    Long repeats make plans coarse; short ones let errors of interpolation pile up, one for each backup. The model is
+    taken for the world, which leaves nothing unknown: were it to count as the least, as it does without exploration,
+    plans of many backups would hardly see an end that is far away, and the longest repeat would always do best.
+
+    Args:
+        model: the displacement.
+        horizon: H.
+        starts: first states (k, d).
+        value_kernel: of the problem; a displacement has its own.
+        settings: candidates and thresholds.
+        now: the present choice, if there is one: repeats far from it are mostly wasted.
+    """
+    lo, hi = model.reward_range
+    span = horizon * (hi - lo)
+    searching = now is not None and isinstance(now.actor, Shooting)
+    repeats = settings.repeats if now is None else _near(settings.repeats, model.repeat)
+    returns = _returns_by_repeat(model, horizon, starts, value_kernel, repeats)
+    best = max(repeats, key=lambda repeat: (returns[repeat][1].mean(), repeat))
+    if now is not None and best != model.repeat and not exceeds(returns[best][1], returns[model.repeat][1]):
+        best = model.repeat
+    reasons = {"action repeat": ", ".join(f"{r}: {found.mean():.4g}" for r, (_, found) in returns.items())}
+    actor: Actor = Greedy()
+    if horizon * hi - returns[best][1].mean() > settings.worth_a_search * span:  # else nothing can do clearly better
+        plan, greedy = returns[best][0], returns[best][1][-1:]
+        found = simulate_actor(model.with_repeat(best, sure=True), settings.shooting, plan, starts[-1:], horizon)
+        least = 0.0 if searching else settings.worth_a_search * span
+        if exceeds(np.array([found]), greedy, least=least):
+            actor = settings.shooting
+        reasons["search"] = f"{found:.4g} from the last start, {greedy[0]:.4g} without"
+    log.debug("simulated returns: %s", reasons)
+    chosen = model.with_repeat(best)
+    most = settings.shooting.landmarks if isinstance(actor, Shooting) else model.settings.landmarks
+    return Choice(chosen.with_landmarks(most), actor, reasons)
+
+
+def _near(repeats: tuple[int, ...], repeat: int) -> tuple[int, ...]:
+    """A repeat that was chosen, the next shorter one and the next longer one."""
+    i = repeats.index(repeat)
+    return repeats[max(i - 1, 0) : i + 2]
+
+
+def _returns_by_repeat(
+    model: DisplacementEmbedding, horizon: int, starts: FloatArray, value_kernel: Kernel, repeats: tuple[int, ...]
+) -> dict[int, tuple[Plan, FloatArray]]:
+    """The plan for each repeat, and its simulated return from each start."""
+    lo, hi = model.reward_range
+    problem = Problem(horizon, hi - lo, value_kernel, value_kernel, None, FailureBudget(0.5, learned_reward=True))
+    task = Task(problem, NoBonus(), lo, discount=planning_discount(horizon))
+    order = np.arange(len(model.actions))
+    plans = {
+        repeat: make_plan([model.with_repeat(repeat, sure=True)], task, episode=1, order=order) for repeat in repeats
+    }
+    returns = simulate(model.with_repeat(1, sure=True), plans, starts, horizon)
+    return {repeat: (plans[repeat], found) for repeat, found in zip(repeats, returns, strict=True)}
+
+
+def simulate_actor(
+    model: DisplacementEmbedding, shooting: Shooting, plan: Plan, start: FloatArray, horizon: int
+) -> float:
+    """The return of a search from one start (1, d), when the model is taken for the world."""
+    actor, state, total = shooting.begin_episode(plan, model.actions, ()), start, 0.0
+    for step in range(horizon):
+        state, rewards, ended = model.step(state, np.array([actor.choose(state, step)]))
+        total += float(rewards[0])
+        if ended[0]:
+            break
+    return total
+
+
+def simulate(
+    model: DisplacementEmbedding, plans: Mapping[int, Plan], starts: FloatArray, horizon: int
+) -> FloatArray:
+    """Returns (plans, starts) of the plan for each repeat when the model is taken for the world."""
+    # All plans at once: a small call takes as long as a larger one.
+    owner = np.repeat(np.arange(len(plans)), len(starts))
+    repeats = np.array(list(plans))
+    states, totals, alive = np.tile(starts, (len(plans), 1)), np.zeros(len(owner)), np.arange(len(owner))
+    for step in range(horizon):
+        grid = replace(model.view, repeat=repeats[owner[alive]]).grid(states)
+        which = np.choose(owner[alive], [plan.act_on(grid, states, step) for plan in plans.values()])
+        states, rewards, ended = model.step(states, which)
+        totals[alive] += rewards
+        states, alive = states[~ended], alive[~ended]
+        if not len(alive):
+            break
+    return totals.reshape(len(plans), len(starts))

@@ -1,0 +1,188 @@
+"""What is assumed where nothing is known: a ceiling on values for every step (optimistic initialisation).
+
+A plan reverts to its ceiling wherever the model has no weight, so these few numbers decide how far it explores. Each
+rule here is an ``Optimism``: it turns what is known of rewards into ``Ceilings``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cmerl.rewards import RewardRange
+
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Ceilings:
+    """Ceilings at every step, for rewards that count from the least one (H + 1 each).
+
+    Attributes:
+        cap: the most that V can be: it is clipped there.
+        prior: what Q is where nothing is known, at most ``cap``.
+    """
+
+    cap: FloatArray
+    prior: FloatArray
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Ceilings):
+            return NotImplemented
+        return np.array_equal(self.cap, other.cap) and np.array_equal(self.prior, other.prior)
+
+    __hash__ = None  # type: ignore[assignment]  # arrays are compared, not hashed
+
+
+@dataclass(frozen=True)
+class Outlook:
+    """The best that the rest of an episode may bring where nothing is known, in the environment's units.
+
+    Attributes:
+        reward: the best reward per step that was seen.
+        margin: by how much a step may pay more than was seen.
+        prize: the most that an end pays more than a step.
+        steps_to_termination: steps until an end, where ending is what makes ``reward`` possible.
+        reward_until_then: the best reward per step before that end.
+    """
+
+    reward: float
+    margin: float = 0.0
+    prize: float = 0.0
+    steps_to_termination: int = 0
+    reward_until_then: float = 0.0
+
+
+@dataclass(frozen=True)
+class Situation:
+    """What an optimism may look at.
+
+    Attributes:
+        rewards: the range of rewards, declared or seen.
+        horizon: H.
+        episodes: how many were learned from.
+        discount: of plans.
+        max_return: a known maximal return, or None.
+    """
+
+    rewards: RewardRange
+    horizon: int
+    episodes: int
+    discount: float = 1.0
+    max_return: float | None = None
+
+    def ceilings(self, outlook: Outlook | None) -> Ceilings:
+        """The ceilings that follow from an outlook; from the range of rewards alone if it is None."""
+        lo, hi = self.rewards.bounds
+        return ceilings(
+            self.horizon, hi - lo, r_min=lo, outlook=outlook, discount=self.discount, max_return=self.max_return
+        )
+
+
+class Optimism(Protocol):
+    """A rule for ceilings."""
+
+    def ceilings(self, now: Situation) -> Ceilings:
+        """What is assumed where nothing is known."""
+        ...
+
+
+def ceilings(
+    horizon: int,
+    width: float,
+    *,
+    r_min: float = 0.0,
+    outlook: Outlook | None = None,
+    discount: float = 1.0,
+    max_return: float | None = None,
+) -> Ceilings:
+    """Ceilings for rewards of a range of ``width`` from ``r_min`` on.
+
+    A margin or a prize is only hoped for, so it is not discounted: it must be worth the way.
+    """
+    steps = np.arange(horizon, -1, -1)
+    cap = steps * width
+    if outlook is not None:
+        best = outlook.reward - r_min
+        cap = np.minimum(cap, worth(steps, discount) * best + steps * outlook.margin + outlook.prize)
+    if max_return is not None:
+        cap = np.minimum(cap, max(max_return - horizon * r_min, 0.0))
+    prior = cap
+    if outlook is not None:
+        wait = np.minimum(outlook.steps_to_termination, steps)
+        lost = worth(wait, discount) * (outlook.reward - outlook.reward_until_then)
+        prior = np.maximum(cap - lost, 0.0)
+    return Ceilings(cap, prior)
+
+
+def worth(steps: NDArray[np.intp], discount: float) -> FloatArray:
+    """What a reward of 1 at each of so many steps is worth at the first of them."""
+    if discount == 1.0:
+        return steps.astype(np.float64)
+    return np.asarray((1.0 - discount**steps) / (1.0 - discount))
+
+
+@dataclass(frozen=True)
+class RangeCeiling:
+    """The largest reward of the range at every step that is left."""
+
+    def ceilings(self, now: Situation) -> Ceilings:
+        """(H − step)·width, or a known maximal return if that is less."""
+        return now.ceilings(None)
+
+
+@dataclass(frozen=True)
+class PrizeCeiling:
+    """As ``RangeCeiling``, but where every step has paid the same and an end more, only some such ends.
+
+    Args:
+        prizes: how many; with one alone, some bad luck would be taken for the whole truth.
+    """
+
+    prizes: float = 3.0
+
+    def ceilings(self, now: Situation) -> Ceilings:
+        """Those of the prize where there is one, else those of the range."""
+        return now.ceilings(self.outlook(now.rewards))
+
+    def outlook(self, rewards: RewardRange) -> Outlook | None:
+        """Prizes at an end; None where the range was declared or steps differ."""
+        steps, prize = rewards.step_rewards, rewards.best_end
+        if rewards.declared or steps is None or prize is None or steps[0] != steps[1]:
+            return None
+        best = max(steps[1], 0.0)  # after an end 0 is earned a step
+        return Outlook(best, prize=self.prizes * (prize - best)) if prize > best else None
+
+
+@dataclass(frozen=True)
+class SeenCeiling:
+    """The best reward seen at every step, and a margin that shrinks with the number of episodes.
+
+    The best of t draws falls short of the best there is by about 1/t of their range. If all rewards were alike
+    nothing is known, and one more is hoped for. After one episode even the range is not known: a step may yet pay for
+    a whole episode, so that the next one looks around whatever that costs. What ends an episode is paid only once.
+    Where ending is good because steps cost, it is hoped for 1/t sooner than it ever came: were all that is new hoped
+    to end at once, nothing known could compete.
+    """
+
+    def ceilings(self, now: Situation) -> Ceilings:
+        """Those of what was seen, or of the range if that was declared."""
+        return now.ceilings(self.outlook(now))
+
+    def outlook(self, now: Situation) -> Outlook | None:
+        """What is worth hoping for after so many episodes; None if a range was declared."""
+        steps, prize, episodes = now.rewards.believed_step_rewards, now.rewards.best_end, now.episodes
+        if now.rewards.declared or steps is None:
+            return None
+        lo, hi = steps
+        if lo == hi and prize is None:
+            return Outlook(hi, 1.0)
+        margin = (hi - lo) * (now.horizon if episodes <= 1 else 1.0 / episodes)
+        if prize is None:
+            return Outlook(hi, margin)
+        best, most = max(hi, 0.0), max(hi + margin, 0.0)  # after an end 0 is earned a step
+        wait = int(now.rewards.soonest_end * (1.0 - 1.0 / max(episodes, 1)))
+        return Outlook(best, most - best, max(0.0, prize - most), wait, hi)
