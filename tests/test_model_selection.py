@@ -7,10 +7,6 @@ from dataclasses import replace
 import gymnasium
 import numpy as np
 import pytest
-
-from cmerl import CMERL
-from cmerl.agents import model_selection as modelling
-from cmerl.agents.cme_rl import FIRST_SHARE, REPLAN_SHARE
 from cmerl.agents.model_selection import (
     choose_planning,
     direct_loss,
@@ -21,6 +17,10 @@ from cmerl.agents.model_selection import (
     simulate,
 )
 from cmerl.agents.rewards import RewardRange
+
+from cmerl import CMERL
+from cmerl.agents import model_selection as modelling
+from cmerl.agents.cme_rl import FIRST_SHARE, REPLAN_SHARE
 from cmerl.agents.update_buffer import REPLAN_SURPRISE
 from cmerl.confidence import FailureBudget, Greedy, Practical, Problem
 from cmerl.embedding import DisplacementEmbedding, ExactEmbedding

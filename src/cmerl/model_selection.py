@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,7 +49,7 @@ class Selection:
     repeats: tuple[int, ...] = (1, 2, 3, 5)
     starts: int = 8
     worth_a_search: float = 0.05
-    shooting: Shooting = Shooting()
+    shooting: Shooting = field(default_factory=Shooting)
 
 
 @dataclass(frozen=True, eq=False)
@@ -207,9 +207,7 @@ def simulate_actor(
     return total
 
 
-def simulate(
-    model: DisplacementEmbedding, plans: Mapping[int, Plan], starts: FloatArray, horizon: int
-) -> FloatArray:
+def simulate(model: DisplacementEmbedding, plans: Mapping[int, Plan], starts: FloatArray, horizon: int) -> FloatArray:
     """Returns (plans, starts) of the plan for each repeat when the model is taken for the world."""
     # All plans at once: a small call takes as long as a larger one.
     owner = np.repeat(np.arange(len(plans)), len(starts))

@@ -104,7 +104,7 @@ def ceilings(
     A margin or a prize is only hoped for, so it is not discounted: it must be worth the way.
     """
     steps = np.arange(horizon, -1, -1)
-    cap = steps * width
+    cap: FloatArray = steps * np.float64(width)
     if outlook is not None:
         best = outlook.reward - r_min
         cap = np.minimum(cap, worth(steps, discount) * best + steps * outlook.margin + outlook.prize)
@@ -115,7 +115,7 @@ def ceilings(
         wait = np.minimum(outlook.steps_to_termination, steps)
         lost = worth(wait, discount) * (outlook.reward - outlook.reward_until_then)
         prior = np.maximum(cap - lost, 0.0)
-    return Ceilings(cap, prior)
+    return Ceilings(np.asarray(cap, dtype=np.float64), np.asarray(prior, dtype=np.float64))
 
 
 def worth(steps: NDArray[np.intp], discount: float) -> FloatArray:

@@ -7,8 +7,8 @@ One formula makes every plan, whatever the model and the mode:
 The model gives the mean E[V_{h+1}] and its mass, the mean of the constant 1: Σα for an embedding, 1 − u for a
 displacement. Where it knows nothing both are 0, and Q is the ceiling (optimistic initialisation).
 
-Inside a plan rewards count from the least one, so a value with k steps to go lies in [0, k·width]; what a plan reports
-is in the environment's own units.
+Inside a plan rewards count from the least one, so a value with k steps to go lies in [0, k·width]; what a plan
+reports is in the environment's own units.
 """
 
 from __future__ import annotations
@@ -419,11 +419,11 @@ class _Bonuses:
             return terms, excess
         assert is_kernel_embedding(model)
         left = task.problem.horizon - span - step
-        about = {"episode": self._episode, "step": step, "norms": self._norms}
+        episode, norms = self._episode, self._norms
         if left > 0 or mode.to_the_letter or (mode.rewards_too and task.known_reward is None):
-            terms = mode.bonus(task.problem, model, **about)
+            terms = mode.bonus(task.problem, model, episode=episode, step=step, norms=norms)
         if task.with_excess and (left > 0 or mode.to_the_letter or not mode.provable):
-            excess = mode.excess(task.problem, model, **about)
+            excess = mode.excess(task.problem, model, episode=episode, step=step, norms=norms)
         return terms, excess
 
     def advance(self, stage: Stage, step: int) -> None:

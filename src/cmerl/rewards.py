@@ -13,6 +13,7 @@ from cmerl.errors import InputError, RewardRangeError
 from cmerl.spaces import StateSpace
 from cmerl.spaces.actions import ActionSet
 from cmerl.transitions import Points
+from cmerl.validation import check_reward
 
 FloatArray = NDArray[np.float64]
 

@@ -99,9 +99,7 @@ def refine(
     return x
 
 
-def slope_by_differences(
-    q: Callable[[FloatArray], FloatArray], x: FloatArray, difference: float
-) -> FloatArray:
+def slope_by_differences(q: Callable[[FloatArray], FloatArray], x: FloatArray, difference: float) -> FloatArray:
     """The gradient (d,) of Q at one action (d,), from Q on both sides along every axis."""
     arms = difference * np.eye(len(x))
     ahead, behind = np.split(q(np.vstack([x + arms, x - arms])), 2)
@@ -139,7 +137,9 @@ class QSurface:
     def slope(self, action: FloatArray) -> FloatArray:
         """The gradient (d_a,) at one action (d_a,): by that of the kernel, or by differences for a displacement."""
         if not isinstance(self._view, SmoothView):
-            return slope_by_differences(lambda actions: self._settled(self._grid(actions))[0], action, self.settings.difference)
+            return slope_by_differences(
+                lambda actions: self._settled(self._grid(actions))[0], action, self.settings.difference
+            )
         z, stage, basis = np.hstack([self.state[0], action]), self._stage, self.plan.basis(self.step)
         slope, by_mass = self._view.mean_slope(stage.coef, z), stage.shift - stage.ceiling
         if basis.reward is not None or any(stage.terms):
@@ -151,6 +151,9 @@ class QSurface:
             sigma = max(float(site.sigma[0, 0]), 1e-12)
             slope = slope + self.plan.sign * by_sigma * self._view.variance_slope(z) / (2.0 * sigma)
         return slope + by_mass * self._view.mean_slope(basis.one, z) if by_mass else slope
+
+    def _settled_at(self, actions: FloatArray) -> FloatArray:
+        return self._settled(self._grid(actions))[0]
 
     def _settled(self, grid: Grid) -> tuple[FloatArray, FloatArray]:
         """A displacement's mean of r + V(s') (k,), which is expectation over mass; and the mass (k,)."""

@@ -98,5 +98,5 @@ class ShootingActor:
         """V where sequences end, as the plan has it at about that step, in the environment's units."""
         plan = self._plan
         stage = plan.stages[max(step - plan.repeat - plan.first_step, 0)]
-        later = self._view.value(stage.coef, there) / plan.task.discount ** plan.repeat
+        later = self._view.value(stage.coef, there) / plan.task.discount**plan.repeat
         return np.asarray(clip_value(later, plan.task, stage.until) + plan.shift(stage.until))

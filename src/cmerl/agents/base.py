@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from cmerl import notebooks, oracles
 from cmerl.agents import storage
 from cmerl.errors import CmerlError, InputError
+from cmerl.validation import check_reward, check_seed, check_step
 
 FloatArray = NDArray[np.float64]
 
@@ -276,12 +277,13 @@ class Agent(ABC):
         started = time.perf_counter()
         episode = len(self.history)
         policies = [self.policy()]
+        play = begin(policies[0])
         seen = self._latest = Trajectory()
         step = 0
         try:
             obs, _ = env.reset(seed=int(self._rng(0, episode).integers(2**31)))
             for step in range(self.horizon):
-                action = policies[-1](obs, step)
+                action = play(obs, step)
                 next_obs, raw_reward, terminated, truncated, _ = env.step(action)
                 reward = check_reward(raw_reward)
                 self._after_step(step, obs, action, reward, next_obs, bool(terminated))
@@ -294,6 +296,7 @@ class Agent(ABC):
                 replanned = self._replanned(step + 1) if step + 1 < self.horizon else None
                 if replanned is not None:
                     policies.append(replanned)
+                    play = begin(replanned)
                     seen.replans.append(step + 1)
                 obs = next_obs
             self._end_episode()
@@ -328,7 +331,7 @@ class Agent(ABC):
             # after every episode, which costs far more than the agent does.
             return oracles.gap_regret(self._solution, seen.observations, seen.actions), "gaps"
         # A policy that changed on the way, or that looks ahead from the states it meets, has no table to evaluate.
-        if len(policies) > 1 or getattr(policies[0], "ahead", None) is not None:
+        if len(policies) > 1 or getattr(policies[0], "searches", False):
             states = [self._model.index(obs) for obs in seen.observations]
             return oracles.gap_regret(self._solution, states, [int(a) for a in seen.actions]), "gaps"
         assert isinstance(self._solution, oracles.Solution)
@@ -369,25 +372,7 @@ def time_limit(env: gymnasium.Env[Any, Any]) -> int | None:
     return min((int(limit) for limit in limits if limit is not None), default=None)
 
 
-def check_step(step: Any, horizon: int) -> None:
-    """Refuse what is not a step of an episode."""
-    if isinstance(step, bool) or not isinstance(step, int | np.integer) or not 0 <= step < horizon:
-        raise InputError(f"step must be a whole number from 0 to {horizon - 1}, not {step!r}")
-
-
-def check_seed(seed: int) -> int:
-    """A seed as a non-negative int."""
-    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
-        raise InputError(f"seed must be a whole number from 0 on, not {seed!r}")
-    return int(seed)
-
-
-def check_reward(reward: Any) -> float:
-    """A reward as a finite float."""
-    try:
-        value = float(reward)
-    except (TypeError, ValueError):
-        raise InputError(f"the reward {reward!r} is not a number") from None
-    if not np.isfinite(value):
-        raise InputError(f"the reward is {value}; it must be finite")
-    return value
+def begin(policy: Policy) -> Policy:
+    """A policy for one episode: one that searches remembers on the way what it has found."""
+    start: Callable[[], Policy] | None = getattr(policy, "begin_episode", None)
+    return policy if start is None else start()

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from cmerl.embedding import Embedding
+from cmerl.embedding import DisplacementEmbedding, Model
 from cmerl.transitions import Transitions
 
 FloatArray = NDArray[np.float64]
@@ -18,7 +18,7 @@ RECENT = 10  # episodes that are looked back on
 STILL = 1e-12  # variance of a motion, in units of the state's own scale, below which there is none
 
 
-def motion_error(embedding: Embedding, data: Transitions, category: BoolArray) -> float | None:
+def motion_error(embedding: Model, data: Transitions, category: BoolArray) -> float | None:
     """The part of a motion that the embedding did not foresee: 0 is perfect, 1 as bad as expecting the mean.
 
     The prediction is the embedding's mean of next states; what its weights leave to one stays where it is. Columns
@@ -46,6 +46,15 @@ def motion_error(embedding: Embedding, data: Transitions, category: BoolArray) -
         return None
     missed = np.square(then - predicted).mean(axis=0)[moves]
     return float((missed / unit).sum() / (variance[moves] / unit).sum())
+
+
+def prediction_error(displacement: DisplacementEmbedding, data: Transitions) -> float:
+    """The part of an episode's motion that was not foreseen: 0 is perfect, 1 as bad as expecting the mean.
+
+    In units of all motion seen: that of a few steps alone may be next to nothing.
+    """
+    errors = np.square(displacement.residuals(data)).mean(axis=0)
+    return float(np.mean(errors / np.maximum(displacement.motion_variance, 1e-24)))
 
 
 def _features(states: FloatArray, category: BoolArray, values: Sequence[FloatArray]) -> FloatArray:

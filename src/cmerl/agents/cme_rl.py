@@ -13,28 +13,30 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cmerl import certificates, oracles
+from cmerl.acting import Greedy as ActGreedily
+from cmerl.acting import Refined, Shooting
 from cmerl.agents import storage
 from cmerl.agents.balancing import Balance, balance
-from cmerl.agents.base import Agent, Policy, check_step
-from cmerl.agents.calibration import about_next_states, about_values, motion_error
-from cmerl.agents.lookahead import Lookahead
-from cmerl.agents.model_selection import haste, prediction_error
+from cmerl.agents.base import Agent, Policy
+from cmerl.agents.calibration import about_next_states, about_values, motion_error, prediction_error
 from cmerl.agents.options import Auto, Options, RewardFunction
 from cmerl.agents.policies import PlanPolicy
-from cmerl.agents.rewards import KnownReward, RewardRange
 from cmerl.agents.transition_store import Memory
 from cmerl.agents.update_buffer import Pending, Seen
-from cmerl.agents.value_drift import LIMIT, late_rise
 from cmerl.confidence import Auto as AutoMode
 from cmerl.confidence import ConfidenceSet, FailureBudget, Greedy, Interval, Mode, Paper, Problem, as_mode
 from cmerl.embedding import ConditionalMeanEmbedding
 from cmerl.errors import CmerlError, InputError
 from cmerl.growing import nested, part
 from cmerl.kernels import Delta, Kernel, StateAction
-from cmerl.planning import Hope, Plan, Task, make_plan
+from cmerl.model_selection import planning_discount
+from cmerl.optimism import Ceilings, Optimism, PrizeCeiling, RangeCeiling, SeenCeiling, Situation
+from cmerl.planning import Plan, Task, is_kernel_embedding, make_plan
+from cmerl.rewards import KnownReward, RewardRange
 from cmerl.spaces import Angles, StateSpace
 from cmerl.spaces.actions import ActionSet
 from cmerl.transitions import Transitions
+from cmerl.validation import check_step
 
 FloatArray = NDArray[np.float64]
 
@@ -156,16 +158,15 @@ class CMERL(Agent):
     def _set_up(self, all_states: FloatArray | None, options: Options, rewards: RewardRange) -> None:
         """Everything but the environment, the same for a new agent and a loaded one."""
         self._all_states, self.options, self._rewards = all_states, options, rewards
-        self._first_actions = self.actions
         self._memory = Memory(
             options.recipe(self.states, self.actions, self.horizon, self.seed),
             1 if options.time_homogeneous else self.horizon,
         )
         self._evidence: dict[str, Any] = {}  # what the last episode proved
-        self._rise_reported = False
         self._pending = Pending()
         self._plans: dict[tuple[bool, float], Plan] = {}  # the latest; emptied by every update
         self._replans = 0
+        self._refined = Refined()
         self._known_reward: KnownReward | None = None
         if options.reward != "learned":
             self._known_reward = KnownReward(options.reward, self.states, self.actions)
@@ -228,13 +229,24 @@ class CMERL(Agent):
     @property
     def embedding(self) -> ConditionalMeanEmbedding:
         """The embedding (of the first step, if each step has its own), on encoded states and actions."""
-        return ConditionalMeanEmbedding.wrap(self._memory.embeddings[0], self.value_kernel)
+        learned = self._memory.embeddings[0]
+        if not is_kernel_embedding(learned):
+            raise InputError("the model is a displacement, which has no embedding: use model='direct' to have one")
+        return ConditionalMeanEmbedding.wrap(learned, self.value_kernel)
 
     def policy(self, explore: bool = True) -> PlanPolicy:
         """The plan that the next episode would play; call it with an observation and a step."""
-        plan = self._plan(explore)
-        ahead = Lookahead(plan, (self.seed, len(self.history))) if self._looks_ahead() else None
-        return PlanPolicy(plan, self.states, self.actions, ahead)
+        return self._policy_of(self._plan(explore))
+
+    def _policy_of(self, plan: Plan) -> PlanPolicy:
+        actor = self._memory.actor
+        if (
+            isinstance(actor, ActGreedily)
+            and self.actions.continuous
+            and self._refined.suits(plan, self.actions.rows)
+        ):
+            actor = self._refined
+        return PlanPolicy(plan, self.states, self.actions, actor, (self.seed, len(self.history)))
 
     def q_values(self, obs: Any, step: int = 0) -> FloatArray:
         """Optimistic Q (A,) in the environment's units."""
@@ -263,7 +275,7 @@ class CMERL(Agent):
         log_ = self._memory.batches
         data = None if log_ is None else [batch for _, batch in log_]
         actions, plan = self._memory.recipe.actions, self._plan()
-        learned = self._memory.embeddings
+        learned = self._memory.proven
         return certificates.estimate_constants(learned, data, actions, self._problem(), plan, self._all_states, share)
 
     def pac_policy(self, epsilon: float, delta: float = 0.5) -> certificates.PacPolicy:
@@ -289,11 +301,10 @@ class CMERL(Agent):
         return {
             "mode": self.label,
             "proof": self._proof(),
-            "kernel": repr(self.kernel),
+            **({"kernel": repr(self.kernel)} if self._memory.displacement is None else {}),
             "lam": self.lam,
             "reward range": self.reward_range,
             "episodes": len(self.history),
-            "late rise of V1": self._late_rise(),
             **({"learners": self._balance().report()} if isinstance(self.mode, AutoMode) else {}),
             **({"prediction of next states": self._about_next_states()} if self.history else {}),
             **({"prediction of values": self._about_values()} if len(self._memory.starts) and self.history else {}),
@@ -311,28 +322,13 @@ class CMERL(Agent):
         greedy, hopeful = (float(plan.value(starts, 0).mean()) for plan in plans)
         return about_values(greedy, hopeful, [record.ret for record in self.history])
 
-    def _late_rise(self) -> float:
-        return late_rise([record.metrics["value"] for record in self.history if "value" in record.metrics])
-
-    def _watch_values(self) -> None:
-        """Say once if values climb where they should not."""
-        span = self.horizon * (self.reward_range[1] - self.reward_range[0])
-        direct = self._memory.displacement is None  # a displacement finds better values as it explores
-        if direct and not self._rise_reported and (rise := self._late_rise()) > LIMIT * span:
-            self._rise_reported = True
-            log.warning(
-                "the value of the start has risen by %.3g over the later episodes: values may come from the "
-                "interpolation rather than from rewards; a narrower value_kernel or backend='exact' would tell",
-                rise,
-            )
-
     def __repr__(self) -> str:
         return f"CMERL({self.label}, horizon={self.horizon}, episodes={len(self.history)}, kernel={self.kernel!r})"
 
     # --- on disk ---
 
     def _state(self) -> tuple[storage.Tensors, dict[str, Any]]:
-        tensors = {**self._memory.tensors(self.states.dims), "actions": self._first_actions.table}
+        tensors = {**self._memory.tensors(self.states.dims), "actions": self.actions.table}
         tensors |= nested({"pending": self._pending.arrays()})
         if self._all_states is not None:
             tensors["all_states"] = self._all_states
@@ -359,7 +355,6 @@ class CMERL(Agent):
         if self._proofs is not None:
             self._proofs.contradicted = list(meta["contradicted"])
         self._memory.replay(tensors)
-        self._follow_memory()
         self._pending = Pending.from_arrays(part(tensors, "pending"))
 
     # --- choices ---
@@ -399,7 +394,7 @@ class CMERL(Agent):
 
     def _grounds(self) -> certificates.Grounds:
         begun, widened = len(self.history) + self.broken_off + 1, self._rewards.widened
-        return certificates.Grounds(self._problem(), self._memory.embeddings, self.actions.rows, begun, widened)
+        return certificates.Grounds(self._problem(), self._memory.proven, self.actions.rows, begun, widened)
 
     def _proof(self) -> str:
         """What can be said for this run, in words."""
@@ -449,7 +444,7 @@ class CMERL(Agent):
         finally:
             self._memory = now
         plan = make_plan(past.embeddings, task, episode=record["begun"], order=self._order(episode))
-        return PlanPolicy(plan, self.states, self.actions.with_rows(past.actions))
+        return PlanPolicy(plan, self.states, self.actions)
 
     # --- balancing ---
 
@@ -464,7 +459,7 @@ class CMERL(Agent):
         """What the pending episode tells of the candidate that played it."""
         now, (Z, complete) = self._balance(), self._played()
         turn, ret = now.turn(), sum(s.reward for s in self._pending.seen)
-        excess = certificates.realised_excess(self._plan(), self._memory.embeddings, Z, complete=complete)
+        excess = certificates.realised_excess(self._plan(), self._memory.proven, Z, complete=complete)
         greedy = None
         if not mode.provable:
             excess = min(excess, now.span)  # no episode loses more than everything; a martingale must not be cut
@@ -491,23 +486,31 @@ class CMERL(Agent):
             problem=problem,
             mode=mode if explore else Greedy(),
             r_min=self.reward_range[0],
-            max_return=self.options.max_return,
-            hope=self._hope(),
-            hope_only_raises=self._memory.displacement is not None,
+            optimistic=self._ceilings(),
             known_reward=self._known_reward,
             states=self._all_states,
-            discount=haste(self.horizon) if self._memory.displacement else 1.0,
+            discount=self._discount,
+            with_excess=self.mode.provable or isinstance(self.mode, AutoMode),
         )
 
-    def _hope(self) -> Hope | None:
+    @property
+    def _discount(self) -> float:
+        return 1.0 if self._memory.displacement is None else planning_discount(self.horizon)
+
+    @property
+    def optimism(self) -> Optimism:
+        """What is assumed where nothing is known."""
         if self.mode.provable:
-            return None
-        with_displacement = self._memory.displacement is not None
-        return self._rewards.hope(len(self.history), self.horizon) if with_displacement else self._rewards.prize()
+            return RangeCeiling()
+        return PrizeCeiling() if self._memory.displacement is None else SeenCeiling()
+
+    def _ceilings(self) -> Ceilings:
+        episodes, most = len(self.history), self.options.max_return
+        return self.optimism.ceilings(Situation(self._rewards, self.horizon, episodes, self._discount, most))
 
     def _stakes(self) -> tuple[Any, ...]:
         """What a plan depends on besides the data."""
-        return self.reward_range, self._rewards.may_end, self._hope()
+        return self.reward_range, self._rewards.may_end, self._ceilings()
 
     def _plan(self, explore: bool = True, sign: float = 1.0) -> Plan:
         """The plan of the next episode, made once; one that has outlived its episode only breaks ties anew."""
@@ -517,13 +520,9 @@ class CMERL(Agent):
             self._plans[key] = self._make_plan(explore, sign, episode, 0, 0)
         return self._plans[key]
 
-    def _looks_ahead(self) -> bool:
-        """Whether that was found to be better than acting on plans alone."""
-        return self._memory.displacement is not None and self._memory.displacement.looks_ahead
-
     def _replans_inside(self) -> bool:
-        """Whether plans are made anew inside episodes; looking ahead also does well with one, and takes time."""
-        return self.options.replan and not self._looks_ahead()
+        """Whether plans are made anew inside episodes; a search also does well with one, and takes time."""
+        return self.options.replan and not isinstance(self._memory.actor, Shooting)
 
     def _make_plan(self, explore: bool, sign: float, episode: int, replans: int, first_step: int) -> Plan:
         return make_plan(
@@ -545,7 +544,7 @@ class CMERL(Agent):
         nats = 0.0
         if self._replans_inside():
             embedding = self._memory.embeddings[min(step, len(self._memory.embeddings) - 1)]
-            nats = 0.5 * float(np.log1p(embedding.std(z)[0] ** 2 / self.lam))
+            nats = float(embedding.information(z)[0])
         self._pending.add(Seen(step, z, next_state, reward, done), nats)
 
     def _replanned(self, step: int) -> PlanPolicy | None:
@@ -556,7 +555,7 @@ class CMERL(Agent):
             return None
         self._absorb()
         plan = self._plans[True, 1.0] = self._make_plan(True, 1.0, len(self.history), self._replans, step)
-        return PlanPolicy(plan, self.states, self.actions)
+        return self._policy_of(plan)
 
     def _absorb(self) -> None:
         self._flush(end=False)
@@ -564,7 +563,6 @@ class CMERL(Agent):
 
     def _end_episode(self) -> None:
         self._replans = 0
-        self._watch_values()
         self._evidence = self._gather_evidence() if self._pending and (True, 1.0) in self._plans else {}
         if self._pending and (error := self._model_error(self._pending.split()[1].batch()[1])) is not None:
             self._evidence["model_error"] = error
@@ -629,12 +627,4 @@ class CMERL(Agent):
             except CmerlError:  # nothing of it was learned
                 self._pending = pending
                 raise
-            self._follow_memory()
         self._planned_for = self._stakes()
-
-    def _follow_memory(self) -> None:
-        """Plan with the candidates that the memory has by now."""
-        if self._memory.actions is not self.actions.rows:
-            self.actions = self._first_actions.with_rows(self._memory.actions)
-            if self._known_reward is not None:
-                self._known_reward = self._known_reward.with_actions(self.actions)

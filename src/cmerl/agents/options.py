@@ -83,7 +83,9 @@ class Options:
         provable_on = ("auto", "exact", "compressed", "nystrom") if mode.survives_projection else ("auto", "exact")
         if mode.provable and backend in BACKENDS and backend not in provable_on:
             raise InputError(f"bonus {mode.name!r} proves nothing on backend {backend!r}: use 'exact'")
-        automatic = isinstance(kernel, str) and reward == "learned" and backend == "auto"
+        automatic = (
+            isinstance(kernel, str) and isinstance(value_kernel, str) and reward == "learned" and backend == "auto"
+        )
         model = choose_model(model, states, mode, automatic=automatic, time_homogeneous=time_homogeneous)
         chosen = choose_kernel(kernel, states, actions, provable=mode.provable)
         return cls(
@@ -119,7 +121,6 @@ class Options:
             track_std=self.mode.uses_sigma,
             provable=self.mode.provable,
             seed=seed,
-            following=actions.following,
         )
 
     def spec(self) -> dict[str, Any]:
@@ -162,7 +163,8 @@ def choose_model(model: str, states: StateSpace, mode: Mode, *, automatic: bool,
     if model not in MODELS:
         raise InputError(f"model {model!r} is unknown: use one of {', '.join(MODELS)}")
     numeric = not states.categories.any() and states.dims <= MOST_DIMENSIONS
-    possible = numeric and not (states.integer or mode.provable) and time_homogeneous and mode.optimism == 1.0
+    plain = mode.optimism == 1.0 and not (mode.provable or mode.uses_sigma)
+    possible = numeric and plain and not states.integer and time_homogeneous
     if model == "displacement" and not possible:
         raise InputError(
             "model='displacement' needs observations that are real numbers, bonus='practical' and time_homogeneous"

@@ -3,74 +3,73 @@
 from __future__ import annotations
 
 import copy
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
 from typing import Any
 
 import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
-from cmerl.actions import refine
-from cmerl.agents.base import check_step
-from cmerl.agents.lookahead import Lookahead
-from cmerl.embedding import ContinuousView, SmoothView
+from cmerl.acting import Actor, EpisodeActor, Greedy, Shooting
 from cmerl.errors import InputError
 from cmerl.planning import Plan
-from cmerl.q_gradient import Hill
 from cmerl.spaces import StateSpace
 from cmerl.spaces.actions import ActionSet
+from cmerl.validation import check_step
 
 FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class PlanPolicy:
-    """What a plan would do.
+    """What a plan would do: a function of the observation and the step, whatever was asked before.
 
     Attributes:
         plan: the plan.
         states: how observations are encoded.
         actions: the actions that were planned with.
-        ahead: looks ahead from the states that are met, one after the other; None where the plan alone decides.
+        actor: how the plan becomes actions.
+        seed: of what the actor draws.
     """
 
     plan: Plan
     states: StateSpace
     actions: ActionSet
-    ahead: Lookahead | None = None
+    actor: Actor = field(default_factory=Greedy)
+    seed: tuple[int, ...] = ()
 
     def __call__(self, obs: Any, step: int) -> Any:
-        """The planned action for an observation at ``step``."""
-        check_step(step, self.plan.task.problem.horizon)
-        state = self.states.encode(obs)
-        best = self.plan.act(state, step)[0] if self.ahead is None else self.ahead.act(state, step)
-        if self.ahead is not None or not self._refinable:
-            return self.actions.values[best]
-        hill, start = Hill(self.plan, state, step), self.actions.rows[best]
-        height = float(hill(start[None])[0])
-        row = start if height == -np.inf else refine(hill, hill.slope, start, height)
-        return self.actions.values[best] if row is start else self.actions.decode(row)
+        """What an episode that begins with this observation at ``step`` would play."""
+        return self.begin_episode()(obs, step)
 
-    @cached_property
-    def _refinable(self) -> bool:
-        """Whether actions between the candidates can be compared, and that is worth its time.
+    def begin_episode(self) -> PlanEpisode:
+        """The same policy for one episode: a search then goes on from what it has found at the step before."""
+        return PlanEpisode(self, self.actor.begin_episode(self.plan, self.actions.rows, self.seed))
 
-        A displacement is slow to ask, and in one dimension candidates leave nothing to gain.
-        """
-        view, rows = self.plan.views[0], self.actions.rows
-        if self.plan.task.known_reward is not None or not self.actions.continuous:  # known for the candidates only
-            return False
-        if rows.shape[1] == 1 and not isinstance(view, SmoothView):
-            return False
-        return isinstance(view, ContinuousView) and view.with_actions(rows[:1]) is not None
+    @property
+    def searches(self) -> bool:
+        """Whether actions come from a search, so that there is no table of them."""
+        return isinstance(self.actor, Shooting)
 
     def table(self, observations: NDArray[Any]) -> NDArray[np.intp]:
         """The planned action at every step and observation (H, S), where actions are numbers."""
-        if self.ahead is not None:
-            raise InputError("this policy looks ahead from the states that it meets and has no table: play it")
+        if self.searches:
+            raise InputError("this policy searches from the states that it meets and has no table: play it")
         values = np.array([int(a) for a in self.actions.values], dtype=np.intp)
         return values[self.plan.table(self.states.encode_many(observations))]
+
+
+@dataclass(frozen=True, eq=False)
+class PlanEpisode:
+    """A policy on its way through one episode."""
+
+    policy: PlanPolicy
+    actor: EpisodeActor
+
+    def __call__(self, obs: Any, step: int) -> Any:
+        """The action for an observation at ``step``, asked for step after step."""
+        check_step(step, self.policy.plan.task.problem.horizon)
+        return self.policy.actions.decode(self.actor.act(self.policy.states.encode(obs), step))
 
 
 @dataclass(frozen=True)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cmerl.actions import followed
+from cmerl.acting import Actor, Greedy
 from cmerl.agents.default_kernels import (
     WIDTH,
     automatic_kernel,
@@ -19,12 +19,12 @@ from cmerl.agents.default_kernels import (
     shared_fraction,
     state_kernel,
 )
-from cmerl.agents.model_selection import REPEATS, ROLLOUTS, choose_planning, displacement_is_better, repeats_near
 from cmerl.embedding import (
     CompressedEmbedding,
     DisplacementEmbedding,
-    Embedding,
     ExactEmbedding,
+    KernelEmbedding,
+    Model,
     compressed,
     fourier,
     nystrom,
@@ -33,6 +33,8 @@ from cmerl.errors import InputError
 from cmerl.growing import nested, part
 from cmerl.kernels import RBF, Delta, Kernel
 from cmerl.kernels.spec import from_spec, to_spec
+from cmerl.model_selection import Choice, Selection, choose_actor, displacement_is_better
+from cmerl.planning import is_kernel_embedding
 from cmerl.spaces import StateSpace
 from cmerl.transitions import Transitions, concatenate
 
@@ -43,8 +45,6 @@ log = logging.getLogger("cmerl")
 
 BACKENDS = ("auto", "exact", "compressed", "nystrom", "fourier")
 MODELS = ("auto", "direct", "displacement")
-EXACT_LIMIT = 1000  # distinct state-actions up to which an exact episode is a matter of milliseconds
-KEEP = 20_000  # transitions logged: what dictionaries are chosen from, and what save() writes
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,9 @@ class Recipe:
         track_std: whether plans use σ.
         provable: whether bounds must hold: then "auto" stays exact, and V is interpolated as it is.
         seed: for random sketches.
-        following: how many of the last actions give way to actions played, where there is a displacement.
+        selection: how the data choose between models and between actors.
+        exact_limit: distinct state-actions up to which "auto" stays exact: an episode is a matter of milliseconds.
+        keep: transitions logged: what dictionaries are chosen from, and what save() writes.
     """
 
     kernel: Kernel | None
@@ -79,7 +81,9 @@ class Recipe:
     seed: int
     model: str = "direct"
     horizon: int = 1
-    following: int = 0
+    selection: Selection = field(default_factory=Selection)
+    exact_limit: int = 1000
+    keep: int = 20_000
 
     def kernels(self, rho: float, spread: FloatArray) -> tuple[Kernel, Kernel]:
         """k_φ and k_ψ, as given or as the data have it."""
@@ -91,12 +95,13 @@ class Recipe:
         """Whether the data have no say in the kernels."""
         return self.kernel is not None and self.value_kernel is not None
 
-    def make(self, kernel: Kernel, value_kernel: Kernel, backend: str, actions: FloatArray) -> Embedding:
-        """An empty embedding over these actions (A, d_a)."""
+    def make(self, kernel: Kernel, value_kernel: Kernel, backend: str) -> Model:
+        """An empty embedding."""
+        actions = self.actions
         if backend == "compressed":
-            return compressed(kernel, value_kernel, self.lam, actions, keep=KEEP, centre=not self.provable)
+            return compressed(kernel, value_kernel, self.lam, actions, keep=self.keep, centre=not self.provable)
         if backend == "nystrom":
-            return nystrom(kernel, self.lam, actions, keep=KEEP)
+            return nystrom(kernel, self.lam, actions, keep=self.keep)
         if backend == "fourier":
             return fourier(kernel, self.lam, actions, seed=self.seed)
         return ExactEmbedding(kernel, self.lam, actions, track_std=self.track_std)
@@ -117,18 +122,31 @@ class Memory:
         self._backend = "exact" if recipe.backend == "auto" else recipe.backend
         self.batches: list[tuple[IntArray, Transitions]] | None = []  # None once it was too long to keep
         self.n = 0
-        self._adapted_at = 0
-        self.actions = recipe.actions  # that plans range over
-        self._followed_at = 0
         self._ends: list[bool] = []  # whether an episode was over with each batch
-        self._chosen_at = 0
+        self._doubled_at = 0  # the clock: everything is chosen anew when the data have doubled since
+        self._choice_due = False
         self._starts: list[FloatArray] = []  # of the latest episodes
-        self.displacement: DisplacementEmbedding | None = None  # where it is what plans are made with
+        self.choice = Choice(None, Greedy(), {})
         self._make()
 
+    @property
+    def displacement(self) -> DisplacementEmbedding | None:
+        """The displacement, where it is what plans are made with."""
+        return self.choice.displacement
+
+    @property
+    def actor(self) -> Actor:
+        """How to act on plans."""
+        return self.choice.actor
+
+    @property
+    def proven(self) -> list[KernelEmbedding]:
+        """The embeddings, where they are what proofs are about."""
+        return [E for E in self.embeddings if is_kernel_embedding(E)]
+
     def _make(self) -> None:
-        made = (self.kernel, self.value_kernel, self._backend, self.actions)
-        self.embeddings: list[Embedding] = [self.recipe.make(*made) for _ in range(self._count)]
+        made = (self.kernel, self.value_kernel, self._backend)
+        self.embeddings: list[Model] = [self.recipe.make(*made) for _ in range(self._count)]
 
     def update(self, steps: IntArray, batch: Transitions, *, end: bool = True) -> None:
         """Learn transitions made at the given steps (n,); ``end`` says whether an episode is over with them."""
@@ -144,16 +162,18 @@ class Memory:
         self.n += len(batch)
         if isinstance(batch.Z, np.ndarray):
             begun = batch.Z[steps == 0, : -self.recipe.actions.shape[1]]
-            self._starts = [*self._starts, *begun][-ROLLOUTS:]
+            self._starts = [*self._starts, *begun][-self.recipe.selection.starts :]
         if self.batches is None:
             return
         self.batches.append((steps, batch))
         self._ends.append(end)
-        adapted = self._adapt_kernels()
+        doubled = self.n >= 2 * self._doubled_at
+        if doubled:
+            self._doubled_at, self._choice_due = self.n, self.recipe.model != "direct"
+        adapted = doubled and self._adapt_kernels()
         if self.displacement is None and (adapted or self._hand_over()):
             self._relearn()
-        self._follow_actions()
-        if end and self.recipe.model != "direct" and self.due:
+        if end and self._choice_due:
             self._choose_model()
         if end and self._log_ends():
             self.batches = None
@@ -161,12 +181,12 @@ class Memory:
     @property
     def due(self) -> bool:
         """Whether something waits for the end of an episode: a choice of the model, or of what to keep."""
-        doubled = self.recipe.model != "direct" and self.n >= 2 * self._chosen_at
+        doubled = self.recipe.model != "direct" and (self._choice_due or self.n >= 2 * self._doubled_at)
         return self.batches is not None and (doubled or self._log_ends())
 
     def _log_ends(self) -> bool:
         """Whether the log is too long to keep, and not needed to go on."""
-        return self.n >= KEEP and (self.displacement is not None or self._backend == "compressed")
+        return self.n >= self.recipe.keep and (self.displacement is not None or self._backend == "compressed")
 
     @property
     def starts(self) -> FloatArray:
@@ -174,29 +194,29 @@ class Memory:
         return np.array(self._starts).reshape(-1, self.recipe.states.dims)
 
     def _choose_model(self) -> None:
-        """When the data have doubled, ask them whether displacements predict better, and how long to hold actions."""
-        self._chosen_at = self.n
+        """Ask the data whether displacements predict better, and how to act on plans made with them."""
+        self._choice_due = False
         recipe, model = self.recipe, self.displacement
+        before = None if model is None else self.choice
         if model is None:
             model = self._make_displacement()
             model.update(self._all_data())
         wanted = recipe.model == "displacement" or displacement_is_better(
-            model, self.kernel, self.value_kernel, recipe.lam
+            model, self.kernel, self.value_kernel, recipe.lam, recipe.selection
         )
         if wanted:
-            # Later choices move by one: plans and rollouts for repeats far from the present one are mostly wasted.
-            repeats = REPEATS if self.displacement is None else repeats_near(model.repeat)
             starts = np.vstack(self._starts)
-            repeat, ahead = choose_planning(model, recipe.horizon, starts, self.value_kernel, repeats)
-            self.displacement = model.with_repeat(repeat)
-            self.displacement.looks_ahead = ahead
+            self.choice = choose_actor(model, recipe.horizon, starts, self.value_kernel, recipe.selection, before)
+            assert self.displacement is not None
             self.embeddings = [self.displacement]
-        elif self.displacement is not None:
-            self.displacement = None
+        elif before is not None:
+            self.choice = Choice(None, Greedy(), {})
             self._relearn()
 
     def _make_displacement(self) -> DisplacementEmbedding:
-        return DisplacementEmbedding(self.actions, categorical=isinstance(self.recipe.action_kernel, Delta))
+        recipe = self.recipe
+        categorical = isinstance(recipe.action_kernel, Delta)
+        return DisplacementEmbedding(recipe.actions, categorical=categorical, lam=recipe.lam)
 
     def tensors(self, state_dims: int) -> dict[str, NDArray[Any]]:
         """The log as arrays, or the embeddings once it was dropped; states have ``state_dims`` columns."""
@@ -229,23 +249,25 @@ class Memory:
         """Embeddings as they are, and the kernels that they ended with."""
         kernels = {"kernel": to_spec(self.kernel), "value_kernel": to_spec(self.value_kernel)}
         backend = "displacement" if self.displacement is not None else self._backend
-        about = json.dumps({"n": self.n, "backend": backend, **kernels})
+        searches = not isinstance(self.actor, Greedy)
+        about = json.dumps({"n": self.n, "backend": backend, "searches": searches, **kernels})
         parts = {}
         for i, E in enumerate(self.embeddings):
             assert isinstance(E, CompressedEmbedding | DisplacementEmbedding)  # only they live without a log
             parts[f"embedding.{i}"] = E.arrays()
         named = np.frombuffer(about.encode(), dtype=np.uint8)
-        return {"memory.about": named, "memory.starts": self.starts, "memory.actions": self.actions, **nested(parts)}
+        return {"memory.about": named, "memory.starts": self.starts, **nested(parts)}
 
     def _restore_embeddings(self, tensors: dict[str, NDArray[Any]]) -> None:
         about = json.loads(tensors["memory.about"].tobytes())
         self.n, self.batches = about["n"], None
         self._starts = list(tensors["memory.starts"])
-        self.actions = tensors.get("memory.actions", self.recipe.actions)
         self.kernel, self.value_kernel = from_spec(about["kernel"]), from_spec(about["value_kernel"])
         if about["backend"] == "displacement":
-            self.displacement = self._make_displacement()
-            self.embeddings = [self.displacement]
+            displacement = self._make_displacement()
+            actor = self.recipe.selection.shooting if about["searches"] else Greedy()
+            self.choice = Choice(displacement, actor, {})
+            self.embeddings = [displacement]
         else:
             self._backend = about["backend"]
             self._make()
@@ -271,10 +293,9 @@ class Memory:
         return concatenate([batch for _, batch in self.batches])
 
     def _adapt_kernels(self) -> bool:
-        """At doubling times, make kernels as wide as the data are, and let actions share as much as the data say."""
-        if self.recipe.fixed or self.n < 2 * self._adapted_at or self.batches is None:
+        """Make kernels as wide as the data are, and let actions share as much as the data say."""
+        if self.recipe.fixed:
             return False
-        self._adapted_at = self.n
         data = self._all_data()
         assert isinstance(data.next_states, np.ndarray)
         spread = seen_spread(self.recipe.states, data.next_states)
@@ -286,29 +307,11 @@ class Memory:
         self.kernel, self.value_kernel = kernels
         return True
 
-    def _follow_actions(self) -> None:
-        """At doubling times, let some candidates of a displacement follow the actions played since the last one.
-
-        With a direct embedding what is played is still to be explored, and so would be what follows it.
-        """
-        waiting = not self.recipe.following or self.n < 2 * self._followed_at
-        if waiting or self.displacement is None or self.batches is None:
-            return
-        self._followed_at = self.n
-        fixed, spare = np.split(self.recipe.actions, [len(self.recipe.actions) - self.recipe.following])
-        data = self._all_data()
-        assert isinstance(data.Z, np.ndarray)
-        chosen = followed(fixed, data.Z[self.n // 2 :, -fixed.shape[1] :], len(spare))
-        actions = np.vstack([fixed, chosen, spare[len(chosen) :]])
-        if not np.array_equal(actions, self.actions):
-            self.actions = actions
-            self.displacement.range_over(actions)
-
     def _hand_over(self) -> bool:
         if self.recipe.backend != "auto" or self.recipe.provable or self._backend != "exact":
             return False
         distinct = max(E.diagnostics()["distinct state-actions"] for E in self.embeddings)
-        if distinct <= EXACT_LIMIT:
+        if distinct <= self.recipe.exact_limit:
             return False
         log.info(
             "after %d transitions at %d distinct state-actions the exact embedding hands over to a compressed one; "

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cmerl.embedding import Embedding
+from cmerl.embedding import Model
 from cmerl.growing import Arrays
 from cmerl.transitions import Transitions
 
@@ -49,7 +49,7 @@ class Pending:
         self.seen.append(seen)
         self.surprise += nats
 
-    def worth_a_plan(self, embeddings: Sequence[Embedding], share: float) -> bool:
+    def worth_a_plan(self, embeddings: Sequence[Model], share: float) -> bool:
         """Whether they bring enough to plan anew: a nat, and a share of all that was gained so far."""
         if self.surprise <= REPLAN_SURPRISE:
             return False

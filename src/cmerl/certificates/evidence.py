@@ -81,7 +81,7 @@ def realised_excess(plan: Plan, embeddings: Sequence[KernelEmbedding], Z: Points
         terms, sigma = plan.stages[h].excess, np.float64(sigmas[h])
         norm1 = float(E.weight_norm1(Z[h : h + 1])[0]) if terms.weights else 0.0
         excess = float(terms.at(np.asarray(sigma), norm1))
-        reward = plan.rewards[min(h, len(plan.rewards) - 1)]
+        reward = plan.reward_estimate(h)
         if reward is not None:
             excess += 2.0 * reward.linear * float(sigma)
         total += min(_cap(plan, h), excess)
@@ -117,7 +117,7 @@ def _cap(plan: Plan, step: int) -> float:
 
 
 def estimate_constants(
-    embeddings: Sequence[Embedding],
+    embeddings: Sequence[KernelEmbedding],
     data: Sequence[Transitions] | None,
     actions: FloatArray,
     problem: Problem,
@@ -159,7 +159,7 @@ def estimate_constants(
 
 
 def _tables(
-    embeddings: Sequence[Embedding],
+    embeddings: Sequence[KernelEmbedding],
     data: Sequence[Transitions] | None,
     actions: FloatArray,
     problem: Problem,

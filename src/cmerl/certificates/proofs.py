@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from cmerl import oracles
 from cmerl.certificates.evidence import CERTIFY_UP_TO, Certifier, realised_excess, regret_bound
 from cmerl.confidence import ConfidenceSet, FiniteDomain, Interval, Mode, Paper, Problem, Tight
-from cmerl.embedding import Embedding
+from cmerl.embedding import KernelEmbedding
 from cmerl.errors import InputError
 from cmerl.planning import Plan
 from cmerl.spaces import StateSpace
@@ -40,7 +40,7 @@ class Grounds:
     """
 
     problem: Problem
-    embeddings: Sequence[Embedding]
+    embeddings: Sequence[KernelEmbedding]
     actions: FloatArray
     begun: int
     widened: bool

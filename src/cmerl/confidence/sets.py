@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from cmerl.embedding import ConditionalMeanEmbedding, KernelEmbedding
+from cmerl.embedding import ConditionalMeanEmbedding, ExactEmbedding, KernelEmbedding
 from cmerl.embedding.exact.grids import Layout
 from cmerl.errors import InputError
 from cmerl.kernels import Kernel
@@ -46,6 +46,10 @@ class FiniteDomain:
             raise InputError("the embedding has seen a next state that is not among the given states")
         means = np.zeros((len(self.Z), self.shape[2]))  # Θ̂φ(z) as weights on the states, for every z of the domain
         np.add.at(means.T, seen, embedding.weights(self.Z).T)
+        if not isinstance(embedding, ExactEmbedding | ConditionalMeanEmbedding):
+            raise InputError(
+                "a confidence set needs counts, which only an exact embedding keeps: use backend='exact'"
+            )
         counts = embedding.visit_counts(self.Z)
         if counts.sum() != embedding.n:
             raise InputError("the embedding has seen a state-action that is not among the given states and actions")

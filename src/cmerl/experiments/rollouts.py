@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import gymnasium
 import numpy as np
 
-from cmerl.agents.base import Agent, EpisodeRecord, Policy
+from cmerl.agents.base import Agent, EpisodeRecord, Policy, begin
 from cmerl.errors import InputError
 from cmerl.experiments.environments import make_environment
 from cmerl.experiments.statistics import bootstrap_interval
@@ -60,9 +60,9 @@ class RegretEstimate:
     def _play(self, env: gymnasium.Env[Any, Any], policy: Policy, episode: int, number: int) -> float:
         sequence = np.random.SeedSequence(self._unit.seed, spawn_key=(BRANCH, episode, number))
         obs, _ = env.reset(seed=int(np.random.default_rng(sequence).integers(2**31)))
-        total = 0.0
+        total, play = 0.0, begin(policy)
         for step in range(self._agent.horizon):
-            obs, reward, terminated, truncated, _ = env.step(policy(obs, step))
+            obs, reward, terminated, truncated, _ = env.step(play(obs, step))
             total += float(reward)
             if terminated or truncated:
                 break

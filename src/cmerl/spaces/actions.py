@@ -11,9 +11,9 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-from cmerl.actions import candidates
 from cmerl.errors import InputError
 from cmerl.kernels import RBF, Delta, Kernel
+from cmerl.spaces.candidates import candidates
 
 FloatArray = NDArray[np.float64]
 
@@ -109,11 +109,6 @@ class ActionSet:
     def continuous(self) -> bool:
         """Whether there are more actions between these."""
         return self.scale is not None
-
-    @property
-    def following(self) -> int:
-        """How many of the last may follow actions played: none in one dimension, where a grid leaves no gaps."""
-        return len(self) // 4 if self.continuous and self.rows.shape[1] > 1 else 0
 
     def with_rows(self, rows: FloatArray) -> ActionSet:
         """Other candidates (A, d_a) of the same space."""

@@ -7,9 +7,8 @@ from numpy.typing import NDArray
 
 FloatArray = NDArray[np.float64]
 
-def candidates(
-    zero: FloatArray, rng: np.random.Generator, *, per_dimension: int = 8, most: int = 65
-) -> FloatArray:
+
+def candidates(zero: FloatArray, rng: np.random.Generator, *, per_dimension: int = 8, most: int = 65) -> FloatArray:
     """Actions (A, d) that cover the cube [−1, 1]^d: doing nothing, corners, and a low-discrepancy set between them.
 
     One dimension has an even grid. More have Sobol points scrambled by ``rng``, and all corners if they are at most

@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cmerl.agents import storage
-from cmerl.agents.base import Agent, check_step
+from cmerl.agents.base import Agent
 from cmerl.errors import InputError, RewardRangeError
+from cmerl.validation import check_step
 
 FloatArray = NDArray[np.float64]
 

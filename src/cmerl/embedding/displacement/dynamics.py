@@ -18,7 +18,6 @@ FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 
 
-
 @dataclass(frozen=True)
 class Motion:
     """What was seen, in the units of the model.
@@ -137,7 +136,9 @@ class Dynamics:
         self._least, self._most = float(alive.r.min()), float(alive.r.max())
         self._bounds = np.abs(np.vstack([data.x, data.y])).max(axis=0) + 2.0
         ends = data[data.ended]
-        self.terminations = Terminations(ends.y, ends.r, data.y[~data.ended], settings.survivors) if len(ends) else None
+        self.terminations = (
+            Terminations(ends.y, ends.r, data.y[~data.ended], settings.survivors) if len(ends) else None
+        )
         self._width = float(np.sqrt(max(data.x.shape[1] / 2.0, 1.0)))  # more columns lie farther apart
         visited = np.vstack([data.x, data.y[~data.ended]]) / self._width
         self.state_novelty = Novelty(visited, lam, centres)

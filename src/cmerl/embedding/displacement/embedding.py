@@ -180,9 +180,7 @@ class DisplacementEmbedding:
         kernel = Matern(1.5, settings.smoothness * max(radius, 1e-3))
         landmarks = points[rows]
         factor = Cholesky.of(kernel(landmarks, landmarks), 1e-6)
-        return DisplacementView(
-            self._centre, self._scale, actions, dynamics, landmarks, kernel, factor, self.repeat
-        )
+        return DisplacementView(self._centre, self._scale, actions, dynamics, landmarks, kernel, factor, self.repeat)
 
     def step(self, states: FloatArray, which: IntArray) -> tuple[FloatArray, FloatArray, NDArray[np.bool_]]:
         """Simulate one step from encoded states with the actions of these numbers: next states, rewards, ends."""

@@ -1,0 +1,33 @@
+"""Checks of what users give: each returns the value as it is meant, or raises one sentence."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from cmerl.errors import InputError
+
+
+def check_step(step: Any, horizon: int) -> None:
+    """Refuse what is not a step of an episode."""
+    if isinstance(step, bool) or not isinstance(step, int | np.integer) or not 0 <= step < horizon:
+        raise InputError(f"step must be a whole number from 0 to {horizon - 1}, not {step!r}")
+
+
+def check_seed(seed: int) -> int:
+    """A seed as a non-negative int."""
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
+        raise InputError(f"seed must be a whole number from 0 on, not {seed!r}")
+    return int(seed)
+
+
+def check_reward(reward: Any) -> float:
+    """A reward as a finite float."""
+    try:
+        value = float(reward)
+    except (TypeError, ValueError):
+        raise InputError(f"the reward {reward!r} is not a number") from None
+    if not np.isfinite(value):
+        raise InputError(f"the reward is {value}; it must be finite")
+    return value
