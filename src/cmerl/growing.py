@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -50,6 +50,16 @@ class GrowingMatrix:
             self._buffer = larger
         self.shape = (rows, cols)
         return self.view
+
+    def undo(self) -> Callable[[], None]:
+        """Turns back what is appended from now on: room beyond the edges must be zero."""
+        buffer, (rows, cols) = self._buffer, self.shape
+
+        def undo() -> None:
+            buffer[rows:] = 0.0
+            buffer[:, cols:] = 0.0
+
+        return undo
 
     def arrays(self) -> Arrays:
         """Content and capacity."""

@@ -7,6 +7,7 @@ the view first).
 
 from __future__ import annotations
 
+from threading import Lock
 from typing import NamedTuple
 
 import numpy as np
@@ -71,6 +72,7 @@ class Cholesky:
         self._L = GrowingMatrix()
         self._made: list[_Block] = []  # BLOCK rows each, the last one fewer
         self._covered = 0  # rows for which blocks were made
+        self._lock = Lock()  # plans keep factors, and may be asked by one thread while another learns
         self.jitter = 0.0
 
     @classmethod
@@ -163,33 +165,35 @@ class Cholesky:
                 f"the kernel is not positive semi-definite: the conditional variance of row {rows} is "
                 "negative; use a kernel that is"
             )
-        L = self._L.resize(n + k, n + k)
-        L[n:, :n] = L21
-        L[n:, n:] = L22
+        with self._lock:
+            L = self._L.resize(n + k, n + k)
+            L[n:, :n] = L21
+            L[n:, n:] = L22
         self.jitter = max(self.jitter, jitter)
         return pivots.copy()
 
     def append_row(self, row: FloatArray, pivot: float) -> None:
         """Append one row of L that is known already: L21 (n,) and L22 > 0."""
         n = self.n
-        L = self._L.resize(n + 1, n + 1)
-        L[n, :n] = row
-        L[n, n] = pivot
+        with self._lock:
+            L = self._L.resize(n + 1, n + 1)
+            L[n, :n] = row
+            L[n, n] = pivot
 
     @property
     def _blocks(self) -> list[_Block]:
         """Blocks of all rows; made when they are asked for, so that rows may come one by one."""
         if self._covered < self.n:
-            self._extend_blocks(self._covered)
-            self._covered = self.n
+            with self._lock:
+                self._made, self._covered = self._extended(self._made, self._covered), self.n
         return self._made
 
-    def _extend_blocks(self, old: int) -> None:
-        """Prepare the blocks of rows that changed since there were ``old`` rows."""
-        L = self.L
+    def _extended(self, made: list[_Block], old: int) -> list[_Block]:
+        """Blocks of all rows, from those of the first ``old``; a new list, since this may be interrupted."""
+        L, made = self.L, list(made)
         for start in range(old - old % BLOCK, self.n, BLOCK):
             stop, have = min(start + BLOCK, self.n), max(old - start, 0)
-            known = self._made.pop() if have else None
+            known = made.pop() if have else None
             fresh = triangular_inverse(L[start + have : stop, start + have : stop])
             inverse = fresh
             if known is not None:  # only the new rows of the block are worked out
@@ -198,7 +202,8 @@ class Cholesky:
                 inverse[have:, :have] = -fresh @ (L[start + have : stop, start : start + have] @ known.inverse)
             # A full block never changes again: a copy of its own is read as one stream.
             left = L[start:stop, :start]
-            self._made.append(_Block(left.copy() if stop - start == BLOCK else left, inverse))
+            made.append(_Block(left.copy() if stop - start == BLOCK else left, inverse))
+        return made
 
     def half_solve(self, B: FloatArray) -> FloatArray:
         """L⁻¹B for B (r,) or (r, q); r < n solves with the leading r rows, the factor as it was then."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -135,6 +135,18 @@ class PointSet:
     def points(self) -> Points:
         """The distinct points: a view (m, d), or the list of objects."""
         return self._array[: self._size] if self._objects is None else self._objects
+
+    not_turned_back = ("_ids",)  # by the number of points, as below, rather than by a copy
+
+    def undo(self) -> Callable[[], None]:
+        """Turns back what is added from now on."""
+        ids, size = self._ids, self._size
+
+        def undo() -> None:
+            while len(ids) > size and ids:
+                ids.popitem()  # the last one that came
+
+        return undo
 
     def check(self, X: Points, name: str) -> None:
         """Raise if X cannot join this set: another dimension, or objects among numbers."""

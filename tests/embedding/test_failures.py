@@ -1,13 +1,20 @@
 """An update that fails leaves the embedding as it was, and the next one works."""
 
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from cmerl import ConditionalMeanEmbedding
-from cmerl.embedding import ExactEmbedding
+from cmerl.embedding import Embedding, ExactEmbedding, compressed, nystrom
 from cmerl.errors import CmerlError, InputError, KernelError
 from cmerl.kernels import RBF, CallableKernel, Constant, Delta, Linear, StateAction
 from cmerl.transitions import Transitions
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "faults"))
+
+from interrupts import interrupted_after
 
 LAM = 0.3
 ACTIONS = np.array([[0.0], [1.0]])
@@ -194,3 +201,136 @@ def test_an_error_inside_a_kernel_function_changes_nothing(split: bool) -> None:
     after = embedding.std(QUERIES), len(embedding.support), embedding.n
     assert before[1:] == after[1:]
     np.testing.assert_allclose(after[0], before[0], rtol=1e-12)
+
+
+# --- every way to hold the data ---
+
+
+class Fault(Exception):
+    """What a user's kernel, Ctrl-C or a lack of memory does to an update."""
+
+
+class Failing:
+    """An RBF on the first column that raises at its k-th call from when it is armed, and at every later one."""
+
+    def __init__(self) -> None:
+        self.left: int | None = None
+        self.error: type[BaseException] = Fault
+
+    def arm(self, calls: int | None, error: type[BaseException] = Fault) -> None:
+        self.left, self.error = calls, error
+
+    def __call__(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
+        if self.left is not None:
+            self.left -= 1
+            if self.left < 0:
+                raise self.error("in the kernel")
+        return np.exp(-0.5 * ((X[:, None, 0] - Y[None, :, 0]) / 0.3) ** 2)
+
+
+def holders(function: Failing) -> dict[str, object]:
+    kernel = CallableKernel(function, 1.0, True)
+    split, shared = StateAction(kernel, Delta()), StateAction(kernel, 0.5 + 0.5 * Delta())
+    return {
+        "exact": ExactEmbedding(shared, LAM, ACTIONS),
+        "exact, split": ExactEmbedding(split, LAM, ACTIONS),
+        "exact, without sigma": ExactEmbedding(split, LAM, ACTIONS, track_std=False),
+        "compressed": compressed(shared, kernel, LAM, ACTIONS),
+        "compressed, split": compressed(split, kernel, LAM, ACTIONS),
+        "compressed at tolerance 0": compressed(shared, kernel, LAM, ACTIONS, tolerance=0.0, rebuild=False),
+        "compressed, data dropped": compressed(shared, kernel, LAM, ACTIONS, keep=50),
+        "nystrom": nystrom(shared, LAM, ACTIONS, count=20),
+        "nystrom by leverage": nystrom(shared, LAM, ACTIONS, count=20, selection="leverage"),
+    }
+
+
+def all_answers(embedding: Embedding) -> list[np.ndarray]:
+    v = np.cos(np.arange(len(embedding.support)))
+    coef = embedding.backup(v, terminal=0.3)
+    return [
+        np.array([embedding.n, embedding.information_gain, embedding.sum_r]),
+        np.asarray(embedding.support),
+        embedding.grid().expectation(coef) if embedding.n else np.empty(0),
+        embedding.expectation(coef, QUERIES),
+        embedding.std(QUERIES),
+        embedding.weights(QUERIES),
+    ]
+
+
+def batches() -> list[Transitions]:
+    X, Y = draw(240, seed=5)
+    parts = [slice(i, i + 40) for i in range(0, 240, 40)]
+    return [Transitions.of(X[p], Y[p], rewards=X[p, 0], terminated=X[p, 0] == 0.5) for p in parts]
+
+
+@pytest.mark.parametrize("error", [Fault, KeyboardInterrupt, MemoryError])
+@pytest.mark.parametrize("name", holders(Failing()))
+def test_whatever_ends_an_update_the_embedding_is_as_before_bit_for_bit(name: str, error: type[BaseException]) -> None:
+    function, calm = Failing(), Failing()
+    embedding, undisturbed = holders(function)[name], holders(calm)[name]
+    failed = 0
+    for batch in batches():
+        before = all_answers(embedding)
+        for calls in range(12):
+            function.arm(calls, error)
+            try:
+                embedding.update(batch)
+            except error:
+                failed += 1
+                function.arm(None)
+                for ours, theirs in zip(all_answers(embedding), before, strict=True):
+                    np.testing.assert_array_equal(ours, theirs)
+            else:
+                break
+        else:
+            function.arm(None)
+            embedding.update(batch)
+        function.arm(None)
+        undisturbed.update(batch)
+        for ours, theirs in zip(all_answers(embedding), all_answers(undisturbed), strict=True):
+            np.testing.assert_array_equal(ours, theirs)
+    assert failed > 10
+
+
+def test_a_displacement_that_fails_to_learn_is_as_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    from cmerl.embedding.displacement import embedding as module
+
+    rng = np.random.default_rng(0)
+    states = rng.uniform(size=(300, 2))
+    Z = np.hstack([states, rng.integers(0, 2, (300, 1))])
+    data = Transitions.of(Z, states + 0.05 * (2 * Z[:, 2:] - 1), rewards=states[:, 0])
+    embedding = module.DisplacementEmbedding(ACTIONS, categorical=True)
+    embedding.update(data[:100])
+    before = dict(vars(embedding))
+    for name in ("fit_shape", "concatenate"):
+        with monkeypatch.context() as broken:
+            broken.setattr(module, name, lambda *_: (_ for _ in ()).throw(MemoryError("no room")))
+            with pytest.raises(MemoryError):
+                embedding.update(data[100:])
+        assert vars(embedding) == before
+    embedding.update(data[100:])
+    assert embedding.n == 300
+
+
+@pytest.mark.parametrize("name", holders(Failing()))
+def test_no_interrupt_at_any_line_leaves_half_an_update(name: str) -> None:
+    """Ctrl-C at random lines of the code itself, not only in the kernel."""
+    calm = Failing()
+    embedding, undisturbed = holders(Failing())[name], holders(calm)[name]
+    rng = np.random.default_rng(1)
+    hit = 0
+    for batch in batches():
+        for _ in range(6):
+            n = embedding.n
+            with interrupted_after(int(rng.integers(1, 900))) as outcome:
+                embedding.update(batch)
+            if outcome.interrupted and embedding.n == n:
+                hit += 1
+            else:
+                break
+        if embedding.n == n:
+            embedding.update(batch)
+        undisturbed.update(batch)
+        for ours, theirs in zip(all_answers(embedding), all_answers(undisturbed), strict=True):
+            np.testing.assert_array_equal(ours, theirs)
+    assert hit > 3

@@ -35,6 +35,7 @@ from cmerl.kernels import RBF, Delta, Kernel
 from cmerl.kernels.spec import from_spec, to_spec
 from cmerl.model_selection import Choice, Selection, choose_actor, displacement_is_better
 from cmerl.planning import is_kernel_embedding
+from cmerl.rollback import all_or_nothing
 from cmerl.spaces import StateSpace
 from cmerl.transitions import Transitions, concatenate
 
@@ -149,16 +150,15 @@ class Memory:
         self.embeddings: list[Model] = [self.recipe.make(*made) for _ in range(self._count)]
 
     def update(self, steps: IntArray, batch: Transitions, *, end: bool = True) -> None:
-        """Learn transitions made at the given steps (n,); ``end`` says whether an episode is over with them."""
-        try:
-            self._learn(steps, batch)
-        except BaseException:
-            # With an embedding for each step, some have learned their part of the batch: start again without it.
-            if self._count > 1 and self.batches:
-                self._relearn()
-            elif self._count > 1:
-                self._make()
-            raise
+        """Learn transitions made at the given steps (n,); ``end`` says whether an episode is over with them.
+
+        When this raises, nothing has changed.
+        """
+        with all_or_nothing(self):
+            self._update(steps, batch, end)
+
+    def _update(self, steps: IntArray, batch: Transitions, end: bool) -> None:
+        self._learn(steps, batch)
         self.n += len(batch)
         if isinstance(batch.Z, np.ndarray):
             begun = batch.Z[steps == 0, : -self.recipe.actions.shape[1]]

@@ -33,6 +33,7 @@ from cmerl.embedding.per_action import Router
 from cmerl.errors import InputError
 from cmerl.growing import Arrays, nested, part
 from cmerl.kernels import Kernel
+from cmerl.rollback import all_or_nothing
 from cmerl.transitions import Points, Transitions, concatenate, saveable, take
 
 FloatArray = NDArray[np.float64]
@@ -130,10 +131,14 @@ class CompressedEmbedding:
         return max(m.factor.jitter for m in self._moments)
 
     def update(self, batch: Transitions) -> None:
-        """Absorb transitions; from time to time choose the dictionaries anew."""
+        """Absorb transitions; from time to time choose the dictionaries anew. When this raises, nothing has changed."""
         if len(batch) == 0:
             return
         self._landmarks.points.check(batch.next_states, "next states")
+        with all_or_nothing(self):
+            self._learn(batch)
+
+    def _learn(self, batch: Transitions) -> None:
         self.n += len(batch)
         if self._raw is not None:
             self._raw.append(batch)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -40,6 +40,16 @@ class Moments:
         self._gram = GrowingMatrix()  # M̃ − λI (m, m)
         self._cross = GrowingMatrix()  # Σ w(s')φ̃ᵀ over transitions that went on (m_next, m)
         self._linear = GrowingMatrix(3, 0)  # Σ φ̃·(reward, 1, terminated) (3, m)
+
+    def undo(self) -> Callable[[], None]:
+        """Turns back the sums, which change in place."""
+        kept = [(matrix.view, matrix.view.copy()) for matrix in (self._gram, self._cross, self._linear)]
+
+        def undo() -> None:
+            for view, content in kept:
+                view[...] = content
+
+        return undo
 
     def _make_room(self, m: int) -> None:
         """For features that are there before any data, as random ones are."""

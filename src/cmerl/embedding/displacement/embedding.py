@@ -24,6 +24,7 @@ from cmerl.growing import Arrays, nested, part
 from cmerl.kernels import Matern
 from cmerl.kernels.fitting import Fit
 from cmerl.linalg import Cholesky
+from cmerl.rollback import all_or_nothing
 from cmerl.transitions import Points, Transitions, concatenate
 
 FloatArray = NDArray[np.float64]
@@ -67,11 +68,15 @@ class DisplacementEmbedding:
     # --- learning ---
 
     def update(self, batch: Transitions) -> None:
-        """Absorb transitions; when the data have doubled, choose scales and kernels anew."""
+        """Absorb transitions; when the data have doubled, choose scales and kernels anew. When this raises, nothing changed."""
         if not len(batch):
             return
         if not (isinstance(batch.Z, np.ndarray) and isinstance(batch.next_states, np.ndarray)):
             raise InputError("a displacement needs states that are rows of numbers")
+        with all_or_nothing(self):
+            self._absorb(batch)
+
+    def _absorb(self, batch: Transitions) -> None:
         self.n += len(batch)
         self._data = batch if self._data is None else concatenate([self._data, batch])
         if len(self._data) > self.settings.keep:

@@ -15,6 +15,7 @@ from cmerl.embedding.per_action import Router
 from cmerl.errors import InputError
 from cmerl.growing import GrowingVector
 from cmerl.kernels import Kernel
+from cmerl.rollback import all_or_nothing
 from cmerl.transitions import Points, PointSet, Transitions, join_points, take
 
 FloatArray = NDArray[np.float64]
@@ -37,9 +38,6 @@ class ExactEmbedding:
         self.kernel = kernel
         self.lam = check_ridge(lam)
         self.layout = Layout(kernel, np.empty((0, 1)) if actions is None else actions)
-        self._clear()
-
-    def _clear(self) -> None:
         self._router = Router(self.layout)
         self._regressions: list[RidgeRegression] = []
         self._ensure_regressions()
@@ -105,11 +103,8 @@ class ExactEmbedding:
         if len(batch) == 0:
             return
         self._next.check(batch.next_states, "next states")
-        try:
+        with all_or_nothing(self):
             self._append(batch)
-        except BaseException:  # whatever the kernel raises, or Ctrl-C
-            self._replay()
-            raise
 
     def _append(self, batch: Transitions) -> None:
         next_ids = np.empty(len(batch), dtype=np.intp)
@@ -124,7 +119,6 @@ class ExactEmbedding:
             seen = np.maximum(next_ids[rows], -1)
             points[rows] = self._regressions[g].append(take(X, rows), seen, batch.rewards[rows])
         self._refresh_grid()
-        # The log last: what fails before this line is undone by replaying it.
         self._log_group.extend(groups)
         self._log_point.extend(points)
         self._log_next.extend(next_ids)
@@ -134,31 +128,6 @@ class ExactEmbedding:
         # With every update rather than when first asked: so caches, to the last bit, depend on the updates alone.
         if self._support_grid is not None and len(self._next):
             self._support_grid.refresh(self.support)
-
-    def _replay(self) -> None:
-        """Rebuild from the log, after a batch failed half-way: the log is written last, so it is as before."""
-        groups, points = self._log_group.view, self._log_point.view
-        nexts, rewards = self._log_next.view, self._log_reward.view
-        old, actions = self._regressions, self._router.actions.points
-        alive, ends = self._next.points, self._ends.points
-        self._clear()
-        if self.layout.split and groups.size:
-            self._router.actions.add(actions[: groups.max() + 1])
-            self._ensure_regressions()
-        if nexts.size and nexts.max() >= 0:
-            self._next.add(alive[: nexts.max() + 1])
-        if nexts.size and nexts.min() < 0:
-            self._ends.add(ends[: -nexts.min()])
-        for g, regression in enumerate(old):
-            rows = np.flatnonzero(groups == g)
-            if rows.size:
-                X = take(regression.points.points, points[rows])
-                self._regressions[g].append(X, np.maximum(nexts[rows], -1), rewards[rows])
-        self._refresh_grid()
-        self._log_group.extend(groups)
-        self._log_point.extend(points)
-        self._log_next.extend(nexts)
-        self._log_reward.extend(rewards)
 
     def backup(self, v: FloatArray, *, reward: float = 1.0, terminal: float = 0.0) -> Sequence[Regressed]:
         """The regression of y_i = reward·r_i + V(s'_i), one a regression."""

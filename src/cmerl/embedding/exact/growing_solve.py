@@ -54,6 +54,16 @@ class HalfWeights:
         self._solved = 0  # leading rows that are L⁻¹k; the others still are k
         self.variance = np.empty(0)
 
+    def undo(self) -> Callable[[], None]:
+        """Turns back what changes in place: rows that wait to be solved, and the variance."""
+        W, first, variance = self._W.view, self._solved, self.variance
+        waiting, own = W[first:].copy(), variance.copy()
+
+        def undo() -> None:
+            W[first:], variance[:] = waiting, own
+
+        return undo
+
     def arrays(self) -> Arrays:
         """All that is kept."""
         own = {"solved": np.array(self._solved), "variance": self.variance}

@@ -168,10 +168,11 @@ class CoordinateSolver:
         factor = self._regression.factor
         new = factor.tail_solve(s, self.P[s:], transposed=True)
         B = factor.back_solve(factor.L[s:, :s].T)
-        G = self._G.resize(n, m)
-        G[:s] -= B @ new
+        grown = GrowingMatrix()  # not in place, so that an update that fails can be turned back
+        G = grown.resize(n, m)
+        G[:s] = self._G.view - B @ new if s else 0.0
         G[s:] = new
-        self._B = GrowingMatrix()
+        self._G, self._B = grown, GrowingMatrix()
 
     def solve(self, y: FloatArray) -> FloatArray:
         """PᵀL⁻¹y (m,) for y (rows,)."""
