@@ -71,10 +71,13 @@ class CMERL(ProvingAgent):
             leads, which suits small, smooth steps; "auto" compares held-out predictions whenever the data have
             doubled (practical mode on real-valued observations).
         delta: failure probability of everything that a provable mode claims, together.
-        reward_range: (lo, hi), or "auto": starts at (0, 1) and widens to what is seen.
-        max_return: a known maximal return of an episode, if there is one.
+        reward_range: (lo, hi), or "auto": starts at (0, 1) and widens to what is seen. What a provable mode claims
+            then holds only if all rewards lie in (0, 1), and is void once one does not; declare the range.
+        max_return: a number that no episode from a first state can exceed, however lucky, if there is one.
         B_P: bound on ‖Θ_P‖_HS, or "auto" where one always holds (delta kernels); likewise ``B_V`` on ‖V‖_ψ and
-            ``B_R`` on ‖R‖_φ, both for rewards counted from the lower end of ``reward_range``.
+            ``B_R`` on ‖R‖_φ, both for rewards counted from the lower end of ``reward_range``. Where episodes can end
+            early, the end counts as one more state whose feature is a unit vector orthogonal to all others: B_P must
+            include the probability of ending, and B_V what the end is worth.
         misspecification: ζ, where value functions are only known to lie within ζ of functions of norm B_V ("tight",
             "split", "paper").
         replan: plan anew inside an episode once a nat of information was gathered, and let later episodes that bring
@@ -162,6 +165,7 @@ class CMERL(ProvingAgent):
         )
         self._evidence: dict[str, Any] = {}  # what the last episode proved
         self._certifier_made: Certifier | None = None
+        self._unlimited: tuple[Plan, Plan] | None = None
         self._contradicted: list[str] = []  # constants that the data say are too small
         self._rise_reported = False
         self._pending = Pending()
@@ -169,10 +173,12 @@ class CMERL(ProvingAgent):
         self._replans = 0
         self._known_reward: KnownReward | None = None
         if options.reward != "learned":
-            self._known_reward = KnownReward(options.reward, self.states, self.actions)
-            if not rewards.declared and all_states is not None:
-                known = self._known_reward(all_states)
-                rewards.include(float(known.min()), float(known.max()))
+            proven = rewards.bounds if rewards.declared and self.mode.provable else None
+            self._known_reward = KnownReward(options.reward, self.states, self.actions, proven)
+            if all_states is not None and (proven or not rewards.declared):
+                known = self._known_reward(all_states)  # outside a declared range this is an error
+                if not rewards.declared:
+                    rewards.include(float(known.min()), float(known.max()))
         if self.mode.provable:
             self.mode.check(self._problem())
         if self.mode.needs_norms and all_states is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import math
 from abc import abstractmethod
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from cmerl.agents.balancing import Balance, balance
 from cmerl.agents.base import Agent, check_step
 from cmerl.agents.guarantees import (
     CERTIFY_UP_TO,
+    ROUNDING,
     Certifier,
     estimate_constants,
     realised_excess,
@@ -23,7 +25,7 @@ from cmerl.agents.guarantees import (
 from cmerl.agents.options import Options
 from cmerl.agents.pac import PacPolicy, check_request, statement
 from cmerl.agents.policies import PlanPolicy
-from cmerl.agents.rewards import RewardRange
+from cmerl.agents.rewards import KnownReward, RewardRange
 from cmerl.agents.transition_store import Memory
 from cmerl.agents.update_buffer import Pending
 from cmerl.confidence import Auto as AutoMode
@@ -60,6 +62,8 @@ class ProvingAgent(Agent):
     _pending: Pending
     _contradicted: list[str]
     _certifier_made: Certifier | None
+    _known_reward: KnownReward | None
+    _unlimited: tuple[Plan, Plan] | None  # the latest plan, and the same without max_return
 
     @abstractmethod
     def _plan(self, explore: bool = True, sign: float = 1.0) -> Plan:
@@ -125,7 +129,7 @@ class ProvingAgent(Agent):
     def value_bounds(self, obs: Any, step: int = 0) -> tuple[float, float]:
         """(lower, upper) bounds on V* that hold with probability 1 − delta, in provable modes."""
         check_step(step, self.horizon)
-        if self._proof().startswith("none"):
+        if not self._proof().startswith("holds"):
             raise InputError(
                 f"bonus {self.mode.name!r} gives no bounds on values here (proof: {self._proof()}): use a provable "
                 "mode with its constants"
@@ -133,8 +137,22 @@ class ProvingAgent(Agent):
         state = self.states.encode(obs)
         least, most = ((self.horizon - step) * r for r in self.reward_range)
         lower = float(self._plan(sign=-1.0).value(state, step)[0])
-        upper = float(self._plan().value(state, step)[0])
+        upper = float(self._unlimited_plan().value(state, step)[0])
+        if self.options.max_return is not None and step == 0 and np.any(np.all(self._memory.starts == state, axis=1)):
+            most = min(most, self.options.max_return)
+            upper = min(upper, float(self._plan().value(state, step)[0]))
         return max(lower, least), min(upper, most)
+
+    def _unlimited_plan(self) -> Plan:
+        """The plan without ``max_return``, which tells nothing of states that no episode reaches at that step."""
+        plan = self._plan()
+        if self.options.max_return is None:
+            return plan
+        if self._unlimited is None or self._unlimited[0] is not plan:
+            task = replace(plan.task, max_return=None)
+            made = make_plan(self._memory.embeddings, task, episode=plan.episode, order=plan.order)
+            self._unlimited = (plan, made)
+        return self._unlimited[1]
 
     def confidence_set(self) -> ConfidenceSet:
         """C_t for the next episode, on finite state spaces, in the modes that have one radius."""
@@ -165,6 +183,17 @@ class ProvingAgent(Agent):
             if given is not None and given < found.lower and name not in self._contradicted:
                 self._contradicted.append(name)
                 log.warning("%s = %g is contradicted by the data: it is at least %.4g", name, given, found.lower)
+
+    def _check_return(self, ret: float) -> None:
+        """Warn once if an episode returned more than any could."""
+        most = self.options.max_return
+        if (
+            most is not None
+            and ret > most + ROUNDING * max(abs(most), 1.0)
+            and "max_return" not in self._contradicted
+        ):
+            self._contradicted.append("max_return")
+            log.warning("max_return = %g is contradicted by the data: an episode returned %.6g", most, ret)
 
     def pac_policy(self, epsilon: float, delta: float = 0.5) -> PacPolicy:
         """The policy of an episode drawn uniformly from those played, with the statement that holds for it.
@@ -226,10 +255,14 @@ class ProvingAgent(Agent):
             return caveat
         if self._contradicted:
             return f"void: the data contradict {' and '.join(self._contradicted)}; give larger ones"
-        if self._rewards.widened:
-            return "none: rewards left the range assumed at first; declare reward_range"
+        assumed = self._rewards.assumption
+        outside = self._known_reward is not None and self._known_reward.leaves(*self.reward_range)
+        if self._rewards.widened or (assumed is not None and outside):
+            return "void: a reward outside the assumed range was seen; declare reward_range"
         if self.mode.needs_norms and self._all_states is None:
             return "none: norms of V are taken on the data alone"
+        if assumed is not None:
+            return f"holds with probability 1 - delta if {assumed}, which nobody declared: pass reward_range"
         return "holds with probability 1 - delta"
 
     def _balance(self) -> Balance:
@@ -245,6 +278,7 @@ class ProvingAgent(Agent):
         if not (self.mode.provable or isinstance(self.mode, AutoMode)):
             return evidence
         plan, seen = self._plan(), self._pending.seen
+        self._check_return(sum(s.reward for s in seen))
         if isinstance(self.mode, AutoMode):
             now = self._balance()
             turn, ret, excess = now.turn(), sum(s.reward for s in seen), self._excess(plan)
@@ -262,6 +296,8 @@ class ProvingAgent(Agent):
         if self._proof().startswith("holds"):
             total = self._excess(plan) + (self.history[-1].metrics.get("excess", math.inf) if self.history else 0.0)
             evidence |= {"excess": total, "regret_bound": regret_bound(total, len(self.history) + 1, plan)}
+            if self._rewards.assumption is not None:
+                evidence["assumes"] = self._rewards.assumption
         return evidence
 
     def _excess(self, plan: Plan) -> float:
