@@ -65,6 +65,12 @@ class Task:
         return self.optimistic or ceilings(self.problem.horizon, self.problem.width, r_min=self.r_min)
 
     @property
+    def limited(self) -> bool:
+        """Whether ceilings rest on more than the range of rewards."""
+        whole = ceilings(self.problem.horizon, self.problem.width, r_min=self.r_min)
+        return bool(np.any(self.ceilings.cap < whole.cap))
+
+    @property
     def reward_bonus(self) -> bool:
         """Whether the learned reward is a regression of its own with a bonus of its own."""
         return self.known_reward is None and self.mode.provable

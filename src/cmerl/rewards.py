@@ -59,6 +59,7 @@ class RewardRange:
 
     Attributes:
         widened: whether a reward was seen outside the range assumed until then.
+        known: whether the range follows from a reward function that was asked at every state.
     """
 
     def __init__(self, declared: Any, *, may_end: bool, robust: bool = True) -> None:
@@ -66,7 +67,7 @@ class RewardRange:
         self._lo, self._hi = check_range(declared) if self.declared else (0.0, 1.0)
         self.may_end = may_end
         self.robust = robust and not self.declared
-        self.widened = False
+        self.widened = self.known = False
         self._steps, self._ends = Extremes(), Extremes()  # rewards that did not end an episode, and that did
         self._soonest = 0  # step at which an episode ended
 
@@ -82,8 +83,14 @@ class RewardRange:
         return (min(lo, 0.0), max(hi, 0.0)) if self.may_end else (lo, hi)
 
     def include(self, lo: float, hi: float) -> None:
-        """Widen to rewards that are known beforehand."""
+        """Widen to rewards that are known beforehand, all of them."""
         self._lo, self._hi = min(self._lo, lo), max(self._hi, hi)
+        self.known = True
+
+    @property
+    def assumption(self) -> str | None:
+        """What a proof takes for granted because nobody said it; None where the range was declared or is known."""
+        return None if self.declared or self.known else f"all rewards lie in [{self._lo:g}, {self._hi:g}]"
 
     def counted(self, rewards: FloatArray, ended: NDArray[np.bool]) -> FloatArray:
         """What to learn from rewards (n,) that were seen: themselves, but for an outlier."""
@@ -187,15 +194,35 @@ def check_range(reward_range: Any) -> tuple[float, float]:
 
 
 class KnownReward:
-    """A user's reward function at states × actions; each state is asked for once."""
+    """A user's reward function at states × actions; each state is asked for once.
 
-    def __init__(self, reward: Callable[[Any, Any], float], states: StateSpace, actions: ActionSet) -> None:
-        self._reward, self._states, self._actions = reward, states, actions
+    Args:
+        reward: the function of (observation, action).
+        states: how observations are encoded.
+        actions: the actions.
+        declared: (lo, hi) which no reward may leave, or None.
+    """
+
+    def __init__(
+        self,
+        reward: Callable[[Any, Any], float],
+        states: StateSpace,
+        actions: ActionSet,
+        declared: tuple[float, float] | None = None,
+    ) -> None:
+        self._reward, self._states, self._actions, self._declared = reward, states, actions, declared
         self._known: dict[bytes, FloatArray] = {}
+        self._least, self._most = np.inf, -np.inf
 
     def with_actions(self, actions: ActionSet) -> KnownReward:
         """The same function of other actions."""
-        return KnownReward(self._reward, self._states, actions)
+        other = KnownReward(self._reward, self._states, actions, self._declared)
+        other._least, other._most = self._least, self._most
+        return other
+
+    def leaves(self, lo: float, hi: float) -> bool:
+        """Whether any reward that was asked for lies outside of [lo, hi]."""
+        return self._least < lo or self._most > hi
 
     def __call__(self, states: Points) -> FloatArray:
         """Rewards (q, A) at encoded states."""
@@ -205,6 +232,18 @@ class KnownReward:
             key = state.tobytes()
             if key not in self._known:
                 obs = self._states.decode(state[None])[0]
-                self._known[key] = np.array([check_reward(self._reward(obs, a)) for a in self._actions.values])
+                self._known[key] = self._ask(obs)
             rows.append(self._known[key])
         return np.array(rows).reshape(-1, len(self._actions))
+
+    def _ask(self, obs: Any) -> FloatArray:
+        found = np.array([check_reward(self._reward(obs, a)) for a in self._actions.values])
+        least, most = float(found.min()), float(found.max())
+        if self._declared is not None and not (self._declared[0] <= least and most <= self._declared[1]):
+            lo, hi = self._declared
+            raise RewardRangeError(
+                f"the reward function gives {most if most > hi else least:g} at {obs!r}, outside the declared "
+                f"reward_range ({lo:g}, {hi:g}): declare a wider one"
+            )
+        self._least, self._most = min(self._least, least), max(self._most, most)
+        return found

@@ -8,6 +8,7 @@ import pytest
 from cmerl import CMERL
 from cmerl.confidence import NonNegative, Paper, Split, Tight
 from cmerl.envs import FiniteMDP, RiverSwim, random_mdp
+from cmerl.errors import InputError, RewardRangeError
 from cmerl.kernels import RBF, Delta, StateAction
 from cmerl.oracles import solve
 
@@ -161,3 +162,109 @@ def test_delta_kernels_need_no_constants_and_are_never_contradicted(mode):
     found = agent.estimate_constants()
     assert found["B_P"].upper <= np.sqrt(8) + 1e-9
     assert found["B_P"].lower <= np.sqrt((agent.env.unwrapped.P**2).sum()) <= found["B_P"].upper
+
+
+# --- what must not be certified ------------------------------------------------------------------------------
+
+
+def jackpot(**options):
+    """A step in a hundred leads to where rewards are 500."""
+    P = np.zeros((2, 2, 2))
+    P[0, 0, 0] = P[1, :, 1] = 1.0
+    P[0, 1] = [0.99, 0.01]
+    return FiniteMDP(P, [[0.1, 0.1], [500.0, 500.0]], horizon=4, **options)
+
+
+def test_rewards_that_nobody_bounded_are_named_as_an_assumption():
+    env = jackpot()
+    missed = 0
+    for seed in range(5):
+        agent = CMERL(env, seed=seed, bonus="nonnegative").learn(8)
+        proof = agent.diagnostics()["proof"]
+        if agent.reward_range[1] > 1:
+            assert proof.startswith("void: a reward outside the assumed")
+            continue
+        missed += agent.value_bounds(0)[1] < solve(env, 4).value(0)
+        assert "if all rewards lie in [0, 1]" in proof
+        assert "reward_range" in proof
+        assert agent.history[-1].metrics["assumes"] == "all rewards lie in [0, 1]"
+    assert missed  # so the assumption had to be named
+    declared = CMERL(env, seed=0, bonus="nonnegative", reward_range=(0, 500)).learn(8)
+    assert declared.diagnostics()["proof"] == "holds with probability 1 - delta"
+    assert "assumes" not in declared.history[-1].metrics
+    assert declared.value_bounds(0)[1] >= solve(env, 4).value(0)
+
+
+def test_a_broken_assumption_on_rewards_ends_all_claims():
+    agent = CMERL(jackpot(start=1), seed=0, bonus="nonnegative").learn(2)
+    assert agent.diagnostics()["proof"].startswith("void: a reward outside the assumed")
+    assert "regret_bound" not in agent.history[-1].metrics
+    with pytest.raises(InputError, match="void: a reward outside the assumed"):
+        agent.value_bounds(0)
+    assert agent.pac_policy(1.0, 0.5).epsilon is None
+
+
+def test_a_known_reward_with_all_states_known_bounds_itself():
+    env = jackpot()
+    agent = CMERL(env, seed=0, bonus="nonnegative", reward=lambda s, a: env.R[s, a]).learn(2)
+    assert agent.diagnostics()["proof"] == "holds with probability 1 - delta"
+    assert agent.value_bounds(0)[1] >= solve(env, 4).value(0)
+    with pytest.raises(RewardRangeError, match="500"):
+        CMERL(env, bonus="nonnegative", reward=lambda s, a: env.R[s, a], reward_range=(0, 1))
+
+
+def test_a_known_reward_on_infinitely_many_states_bounds_nothing():
+    _, agent = smooth(B_P=50.0, B_V=500.0, reward=lambda s, a: 0.2, reward_range="auto")
+    assert "if all rewards lie in [0, 1]" in agent.learn(2).diagnostics()["proof"]
+    # The function says more than was ever paid: at next states, for actions that nobody took.
+    _, agent = smooth(B_P=50.0, B_V=500.0, reward=lambda s, a: 9.0, reward_range="auto")
+    assert agent.learn(2).diagnostics()["proof"].startswith("void: a reward outside the assumed")
+    assert "regret_bound" not in agent.history[-1].metrics
+    _, agent = smooth(B_P=50.0, B_V=500.0, reward=lambda s, a: 9.0)
+    with pytest.raises(RewardRangeError, match="9"):
+        agent.learn(2)
+
+
+def test_a_void_proof_bounds_no_values():
+    agent = known(RiverSwim(4, 6), seed=0, bonus="tight", B_P=0.01, B_V=0.01).learn(64)
+    assert agent.diagnostics()["proof"].startswith("void")
+    with pytest.raises(InputError, match="void: the data contradict"):
+        agent.value_bounds(0)
+
+
+@pytest.mark.parametrize("bonus", MODES)
+def test_a_ridge_that_rounding_swallows_is_refused_where_something_is_proven(bonus):
+    env = random_mdp(3, 2, seed=0, horizon=4)
+    with pytest.raises(InputError, match="lam"):
+        known(env, bonus=bonus, lam=1e-14)
+    CMERL(env, lam=1e-14).learn(1)
+    least = known(env, seed=1, bonus=bonus, lam=1e-6).learn(25)
+    N = least.embedding.visit_counts([[s, a] for s in range(3) for a in range(2)])
+    sigma = least.embedding.std([[s, a] for s in range(3) for a in range(2)])
+    np.testing.assert_allclose(sigma, np.sqrt(1e-6 / (N + 1e-6)), rtol=1e-6)
+    assert all(record.metrics["optimistic"] for record in least.history)
+
+
+@pytest.mark.parametrize("bonus", MODES)
+def test_a_maximal_return_bounds_only_what_episodes_can_reach(bonus):
+    env = RiverSwim(4, 6)
+    best = solve(env, 6)
+    agent = known(env, seed=0, bonus=bonus, max_return=3.0)
+    assert best.value(3) > 3.0  # where no episode begins
+    for _ in range(3):
+        for h in range(6):
+            for s in range(4):
+                lower, upper = agent.value_bounds(s, h)
+                assert lower - 1e-9 <= best.value(s, h) <= upper + 1e-9
+        agent.learn(1)
+        assert agent.history[-1].metrics["optimistic"] is True
+    assert agent.value_bounds(0)[1] <= 3.0  # where they do, it tells something
+
+
+def test_a_return_above_the_maximal_one_ends_the_proof(caplog):
+    env = RiverSwim(4, 6)
+    agent = known(env, seed=0, bonus="split", max_return=0.01)
+    with caplog.at_level(logging.WARNING, "cmerl"):
+        agent.learn(6)
+    assert agent.diagnostics()["proof"].startswith("void: the data contradict max_return")
+    assert sum("max_return" in record.getMessage() for record in caplog.records) == 1

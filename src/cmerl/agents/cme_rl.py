@@ -74,10 +74,13 @@ class CMERL(Agent):
             leads, which suits small, smooth steps; "auto" compares held-out predictions whenever the data have
             doubled (practical mode on real-valued observations).
         delta: failure probability of everything that a provable mode claims, together.
-        reward_range: (lo, hi), or "auto": starts at (0, 1) and widens to what is seen.
-        max_return: a known maximal return of an episode, if there is one.
+        reward_range: (lo, hi), or "auto": starts at (0, 1) and widens to what is seen. What a provable mode claims
+            then holds only if all rewards lie in (0, 1), and is void once one does not; declare the range.
+        max_return: a number that no episode from a first state can exceed, however lucky, if there is one.
         B_P: bound on ‖Θ_P‖_HS, or "auto" where one always holds (delta kernels); likewise ``B_V`` on ‖V‖_ψ and
-            ``B_R`` on ‖R‖_φ, both for rewards counted from the lower end of ``reward_range``.
+            ``B_R`` on ‖R‖_φ, both for rewards counted from the lower end of ``reward_range``. Where episodes can end
+            early, the end counts as one more state whose feature is a unit vector orthogonal to all others: B_P must
+            include the probability of ending, and B_V what the end is worth.
         misspecification: ζ, where value functions are only known to lie within ζ of functions of norm B_V ("tight",
             "split", "paper").
         replan: plan anew inside an episode once a nat of information was gathered, and let later episodes that bring
@@ -163,16 +166,19 @@ class CMERL(Agent):
             1 if options.time_homogeneous else self.horizon,
         )
         self._evidence: dict[str, Any] = {}  # what the last episode proved
+        self._unlimited: tuple[Plan, Plan] | None = None  # the latest plan, and the same without max_return
         self._pending = Pending()
         self._plans: dict[tuple[bool, float], Plan] = {}  # the latest; emptied by every update
         self._replans = 0
         self._refined = Refined()
         self._known_reward: KnownReward | None = None
         if options.reward != "learned":
-            self._known_reward = KnownReward(options.reward, self.states, self.actions)
-            if not rewards.declared and all_states is not None:
-                known = self._known_reward(all_states)
-                rewards.include(float(known.min()), float(known.max()))
+            proven = rewards.bounds if rewards.declared and self.mode.provable else None
+            self._known_reward = KnownReward(options.reward, self.states, self.actions, proven)
+            if all_states is not None and (proven or not rewards.declared):
+                known = self._known_reward(all_states)  # outside a declared range this is an error
+                if not rewards.declared:
+                    rewards.include(float(known.min()), float(known.max()))
         self._proofs: certificates.Proofs | None = None  # only provable modes have any
         if self.mode.provable:
             self.mode.check(self._problem())
@@ -256,12 +262,26 @@ class CMERL(Agent):
     def value_bounds(self, obs: Any, step: int = 0) -> tuple[float, float]:
         """(lower, upper) bounds on V* that hold with probability 1 − delta, in provable modes."""
         check_step(step, self.horizon)
-        if self._proofs is None or self._proof().startswith("none"):
+        if self._proofs is None or not self._proof().startswith("holds"):
             raise InputError(
                 f"bonus {self.mode.name!r} gives no bounds on values here (proof: {self._proof()}): use a provable "
                 "mode with its constants"
             )
-        return self._proofs.value_bounds(self._plan(), self._plan(sign=-1.0), self.states.encode(obs), step)
+        state, limited = self.states.encode(obs), None
+        if self.options.max_return is not None and step == 0 and np.any(np.all(self._memory.starts == state, axis=1)):
+            limited = self._plan()
+        return self._proofs.value_bounds(self._unlimited_plan(), self._plan(sign=-1.0), state, step, limited)
+
+    def _unlimited_plan(self) -> Plan:
+        """The plan without ``max_return``, which tells nothing of states that no episode reaches at that step."""
+        plan = self._plan()
+        if self.options.max_return is None:
+            return plan
+        if self._unlimited is None or self._unlimited[0] is not plan:
+            task = replace(plan.task, optimistic=None)
+            made = make_plan(self._memory.embeddings, task, episode=plan.episode, order=plan.order)
+            self._unlimited = (plan, made)
+        return self._unlimited[1]
 
     def confidence_set(self) -> ConfidenceSet:
         """C_t for the next episode, on finite state spaces, in the modes that have one radius."""
@@ -292,7 +312,7 @@ class CMERL(Agent):
         self._check_first_state()
         episode = int(self._rng(4, len(self.history)).integers(len(self.history)))
         policy = self._policy_again(episode)
-        bound = self.history[-1].metrics.get("regret_bound") if self._proof() == certificates.HOLDS else None
+        bound = self.history[-1].metrics.get("regret_bound") if self._proof().startswith("holds") else None
         found = certificates.statement(bound, len(self.history), failure, epsilon, delta, self._proof())
         return certificates.PacPolicy(policy, episode, *found)
 
@@ -393,12 +413,27 @@ class CMERL(Agent):
         )
 
     def _grounds(self) -> certificates.Grounds:
-        begun, widened = len(self.history) + self.broken_off + 1, self._rewards.widened
-        return certificates.Grounds(self._problem(), self._memory.proven, self.actions.rows, begun, widened)
+        begun = len(self.history) + self.broken_off + 1
+        return certificates.Grounds(
+            self._problem(),
+            self._memory.proven,
+            self.actions.rows,
+            begun,
+            self._rewards.assumption,
+            self._left_range(),
+        )
+
+    def _left_range(self) -> bool:
+        """Whether a reward was met outside the range that was assumed, in play or in the known reward function."""
+        known = self._known_reward
+        outside = known is not None and known.leaves(*self.reward_range)
+        return self._rewards.widened or (self._rewards.assumption is not None and outside)
 
     def _proof(self) -> str:
         """What can be said for this run, in words."""
-        return "none" if self._proofs is None else self._proofs.statement(widened=self._rewards.widened)
+        return (
+            "none" if self._proofs is None else self._proofs.statement(self._rewards.assumption, self._left_range())
+        )
 
     def _gather_evidence(self) -> dict[str, Any]:
         """What the episode that has just been played, but not yet learned from, proves or tells of the candidates."""
@@ -407,6 +442,7 @@ class CMERL(Agent):
         if self._proofs is None:
             return {}
         Z, complete = self._played()
+        self._proofs.check_return(sum(seen.reward for seen in self._pending.seen), self.options.max_return)
         so_far = self.history[-1].metrics.get("excess") if self.history else 0.0
         episodes = len(self.history) + 1
         return self._proofs.evidence(

@@ -18,6 +18,7 @@ from cmerl.kernels import Delta, Kernel, StateAction, as_kernel, from_spec
 from cmerl.spaces import StateSpace
 from cmerl.spaces.actions import ActionSet
 
+STABLE_RIDGE = 1e-6  # relative to B_φ²: after a million visits σ is then still right to 1e-4
 MOST_DIMENSIONS = 32  # of observations whose motion is modelled
 
 Auto = Literal["auto"]
@@ -88,10 +89,13 @@ class Options:
         )
         model = choose_model(model, states, mode, automatic=automatic, time_homogeneous=time_homogeneous)
         chosen = choose_kernel(kernel, states, actions, provable=mode.provable)
+        ridge = (1.0 if mode.provable else 0.1) if lam == "auto" else check_constant("lam", lam)
+        if mode.provable and chosen is not None:
+            check_stable(ridge, chosen, mode)
         return cls(
             kernel=chosen,
             value_kernel=choose_value_kernel(value_kernel, states, chosen, provable=mode.provable),
-            lam=(1.0 if mode.provable else 0.1) if lam == "auto" else check_constant("lam", lam),
+            lam=ridge,
             mode=mode,
             reward=reward,
             backend=backend,
@@ -195,6 +199,15 @@ def choose_value_kernel(
     if states.integer:
         return kernel.state_kernel if isinstance(kernel, StateAction) else Delta()
     return automatic_value_kernel(states, np.ones(states.dims)) if provable else None
+
+
+def check_stable(lam: float, kernel: Kernel, mode: Mode) -> None:
+    """Refuse a ridge so small that σ² = k − kᵀ(K + λI)⁻¹k would be all round-off, and with it every bonus."""
+    least = STABLE_RIDGE * (kernel.bound**2 if math.isfinite(kernel.bound) else 1.0)
+    if lam < least:
+        raise InputError(
+            f"lam = {lam:g} is lost in rounding, and bonus {mode.name!r} rests on it: use {least:g} or more"
+        )
 
 
 def check_finite(name: str, value: Any) -> float:

@@ -53,7 +53,10 @@ class Certifier:
         """Whether Θ_P ∈ C_t ("in_set") and Q* ≤ Q^t everywhere ("optimistic"), for the plan made from embeddings."""
         task, problem = plan.task, plan.task.problem
         tolerance = ROUNDING * problem.horizon * problem.width
-        found = {"optimistic": bool((plan.q_table(self.states) >= self.solution.Q - tolerance).all())}
+        optimistic = plan.q_table(self.states) >= self.solution.Q - tolerance
+        if task.limited:  # a known maximal return bounds what episodes can reach, and plans rely on it
+            optimistic |= ~self._reachable(problem.horizon)[:, :, None]
+        found = {"optimistic": bool(optimistic.all())}
         if self.model.terminates or any(E.projection_loss is not None for E in embeddings):
             return found  # the set is one of operators on these states and their data alone
         left = np.arange(problem.horizon, -1, -1)
@@ -63,6 +66,13 @@ class Certifier:
             for E in embeddings
         )
         return found
+
+    def _reachable(self, horizon: int) -> NDArray[np.bool]:
+        """Whether an episode can be in each state at each step (H, S)."""
+        reached = [np.asarray(self.model.start) > 0]
+        for _ in range(horizon - 1):
+            reached.append(np.asarray((self.model.P[reached[-1]] > 0).any(axis=(0, 1))))
+        return np.stack(reached)
 
 
 def realised_excess(plan: Plan, embeddings: Sequence[KernelEmbedding], Z: Points, *, complete: bool) -> float:

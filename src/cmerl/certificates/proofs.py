@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cmerl import oracles
-from cmerl.certificates.evidence import CERTIFY_UP_TO, Certifier, realised_excess, regret_bound
+from cmerl.certificates.evidence import CERTIFY_UP_TO, ROUNDING, Certifier, realised_excess, regret_bound
 from cmerl.confidence import ConfidenceSet, FiniteDomain, Interval, Mode, Paper, Problem, Tight
 from cmerl.embedding import KernelEmbedding
 from cmerl.errors import InputError
@@ -36,14 +36,16 @@ class Grounds:
         embeddings: what was learned, one for all steps or one for each.
         actions: the action set (A, d_a).
         begun: episodes begun so far, the next one included.
-        widened: whether a reward was seen outside the range assumed at first.
+        assumption: what is taken for granted about rewards because nobody declared their range, or None.
+        broken: whether a reward was met outside that range.
     """
 
     problem: Problem
     embeddings: Sequence[KernelEmbedding]
     actions: FloatArray
     begun: int
-    widened: bool
+    assumption: str | None
+    broken: bool
 
 
 class Proofs:
@@ -75,24 +77,38 @@ class Proofs:
         domain = FiniteDomain(problem.kernel, problem.value_kernel, encoded, actions)
         self.certifier = Certifier(model, solution, domain, encoded)
 
-    def statement(self, *, widened: bool) -> str:
-        """What can be said for the run, in words."""
+    def statement(self, assumption: str | None, broken: bool) -> str:
+        """What can be said for the run, in words; see ``Grounds``."""
         caveat = self._mode.caveat()
         if caveat is not None:
             return caveat
         if self.contradicted:
             return f"void: the data contradict {' and '.join(self.contradicted)}; give larger ones"
-        if widened:
-            return "none: rewards left the range assumed at first; declare reward_range"
+        if broken:
+            return "void: a reward outside the assumed range was seen; declare reward_range"
         if self._mode.needs_norms and self._all_states is None:
             return "none: norms of V are taken on the data alone"
+        if assumption is not None:
+            return f"{HOLDS} if {assumption}, which nobody declared: pass reward_range"
         return HOLDS
 
-    def value_bounds(self, optimistic: Plan, pessimistic: Plan, state: Points, step: int) -> tuple[float, float]:
-        """(lower, upper) bounds on V* at one state, from a plan with bonuses added and one with them subtracted."""
+    def value_bounds(
+        self, optimistic: Plan, pessimistic: Plan, state: Points, step: int, limited: Plan | None = None
+    ) -> tuple[float, float]:
+        """(lower, upper) bounds on V* at one state.
+
+        Args:
+            optimistic: a plan with bonuses added.
+            pessimistic: one with them subtracted.
+            state: one encoded state (1, d).
+            step: from 0.
+            limited: a plan that relies on a known maximal return, where episodes do begin in that state.
+        """
         problem, r_min = optimistic.task.problem, optimistic.task.r_min
         least, most = ((problem.horizon - step) * r for r in (r_min, r_min + problem.width))
         lower, upper = (float(plan.value(state, step)[0]) for plan in (pessimistic, optimistic))
+        if limited is not None:
+            upper = min(upper, float(limited.value(state, step)[0]))
         return max(lower, least), min(upper, most)
 
     def confidence_set(self, grounds: Grounds) -> ConfidenceSet:
@@ -120,6 +136,13 @@ class Proofs:
                 self.contradicted.append(name)
                 log.warning("%s = %g is contradicted by the data: it is at least %.4g", name, given, interval.lower)
 
+    def check_return(self, ret: float, most: float | None) -> None:
+        """Warn once if an episode returned more than any could."""
+        if most is None or ret <= most + ROUNDING * max(abs(most), 1.0) or "max_return" in self.contradicted:
+            return
+        self.contradicted.append("max_return")
+        log.warning("max_return = %g is contradicted by the data: an episode returned %.6g", most, ret)
+
     def evidence(
         self, plan: Plan, grounds: Grounds, Z: Points, *, complete: bool, so_far: float | None, episodes: int
     ) -> dict[str, Any]:
@@ -136,8 +159,10 @@ class Proofs:
         evidence: dict[str, Any] = {}
         if self.certifier is not None:
             evidence |= self.certifier.check(plan, grounds.embeddings)
-        if self.statement(widened=grounds.widened) == HOLDS:
+        if self.statement(grounds.assumption, grounds.broken).startswith(HOLDS):
             total = realised_excess(plan, grounds.embeddings, Z, complete=complete)
             total += math.inf if so_far is None else so_far
             evidence |= {"excess": total, "regret_bound": regret_bound(total, episodes, plan)}
+            if grounds.assumption is not None:
+                evidence["assumes"] = grounds.assumption
         return evidence

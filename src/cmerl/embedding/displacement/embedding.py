@@ -68,7 +68,7 @@ class DisplacementEmbedding:
     # --- learning ---
 
     def update(self, batch: Transitions) -> None:
-        """Absorb transitions; when the data have doubled, choose scales and kernels anew. When this raises, nothing changed."""
+        """Absorb transitions, and choose kernels anew when the data have doubled; unchanged when this raises."""
         if not len(batch):
             return
         if not (isinstance(batch.Z, np.ndarray) and isinstance(batch.next_states, np.ndarray)):
