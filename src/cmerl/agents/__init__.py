@@ -19,6 +19,7 @@ from cmerl.agents.baselines.controls import GreedyAgent, RandomAgent
 from cmerl.agents.baselines.psrl import PSRL
 from cmerl.agents.baselines.ucbvi import UCBVI
 from cmerl.agents.cme_rl import CMERL
+from cmerl.agents.settings import Settings
 from cmerl.errors import InputError
 
 __all__ = [
@@ -31,6 +32,7 @@ __all__ = [
     "GreedyAgent",
     "Policy",
     "RandomAgent",
+    "Settings",
     "describe",
     "make",
     "names",

@@ -14,13 +14,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from cmerl import certificates, oracles
 from cmerl.acting import Greedy as ActGreedily
-from cmerl.acting import Refined, Shooting
+from cmerl.acting import Shooting
 from cmerl.agents import storage
 from cmerl.agents.balancing import Balance, balance
 from cmerl.agents.base import Agent, Policy
 from cmerl.agents.calibration import about_next_states, about_values, motion_error, prediction_error
 from cmerl.agents.options import Auto, Options, RewardFunction
 from cmerl.agents.policies import PlanPolicy
+from cmerl.agents.settings import Settings
 from cmerl.agents.transition_store import Memory
 from cmerl.agents.update_buffer import Pending, Seen
 from cmerl.confidence import Auto as AutoMode
@@ -30,7 +31,7 @@ from cmerl.errors import CmerlError, InputError
 from cmerl.growing import nested, part
 from cmerl.kernels import Delta, Kernel, StateAction
 from cmerl.model_selection import planning_discount
-from cmerl.optimism import Ceilings, Optimism, PrizeCeiling, RangeCeiling, SeenCeiling, Situation
+from cmerl.optimism import Ceilings, Optimism, RangeCeiling, SeenCeiling, Situation
 from cmerl.planning import Plan, Task, is_kernel_embedding, make_plan
 from cmerl.rewards import KnownReward, RewardRange
 from cmerl.spaces import Angles, StateSpace
@@ -41,9 +42,6 @@ from cmerl.validation import check_step
 FloatArray = NDArray[np.float64]
 
 log = logging.getLogger("cmerl")
-
-REPLAN_SHARE = 0.05  # of all information gained so far: what a new plan must bring where it takes long,
-FIRST_SHARE = 0.1  # and in the first episode, where everything is a surprise
 
 
 class CMERL(Agent):
@@ -93,6 +91,7 @@ class CMERL(Agent):
         states: all observations (S, …), where states are finitely many but not Discrete.
         angles: columns of the observation, or names of its parts, that are angles: a list where the period is 2π, or
             a map from each to its period.
+        settings: all other numbers, with their defaults (`cmerl.agents.Settings`).
     """
 
     name: ClassVar[str] = "cme-rl"
@@ -123,6 +122,7 @@ class CMERL(Agent):
         actions: Sequence[Any] | None = None,
         states: ArrayLike | None = None,
         angles: Angles = (),
+        settings: Settings | None = None,
     ) -> None:
         super().__init__(env, horizon=horizon, seed=seed)
         self.states = StateSpace.of(env.observation_space, angles)
@@ -149,6 +149,7 @@ class CMERL(Agent):
                 time_homogeneous=time_homogeneous,
                 certify=certify,
                 zeta=misspecification,
+                settings=settings or Settings(),
             ),
             # A proof must allow for early ends from the start; otherwise they count once one was seen.
             RewardRange(
@@ -170,7 +171,6 @@ class CMERL(Agent):
         self._pending = Pending()
         self._plans: dict[tuple[bool, float], Plan] = {}  # the latest; emptied by every update
         self._replans = 0
-        self._refined = Refined()
         self._known_reward: KnownReward | None = None
         if options.reward != "learned":
             proven = rewards.bounds if rewards.declared and self.mode.provable else None
@@ -249,9 +249,9 @@ class CMERL(Agent):
         if (
             isinstance(actor, ActGreedily)
             and self.actions.continuous
-            and self._refined.suits(plan, self.actions.rows)
+            and self.options.settings.refined.suits(plan, self.actions.rows)
         ):
-            actor = self._refined
+            actor = self.options.settings.refined
         return PlanPolicy(plan, self.states, self.actions, actor, (self.seed, len(self.history)))
 
     def q_values(self, obs: Any, step: int = 0) -> FloatArray:
@@ -538,7 +538,7 @@ class CMERL(Agent):
         """What is assumed where nothing is known."""
         if self.mode.provable:
             return RangeCeiling()
-        return PrizeCeiling() if self._memory.displacement is None else SeenCeiling()
+        return self.options.settings.prize if self._memory.displacement is None else SeenCeiling()
 
     def _ceilings(self) -> Ceilings:
         episodes, most = len(self.history), self.options.max_return
@@ -584,10 +584,11 @@ class CMERL(Agent):
         self._pending.add(Seen(step, z, next_state, reward, done), nats)
 
     def _replanned(self, step: int) -> PlanPolicy | None:
-        share = FIRST_SHARE if not self.history else 0.0
-        if self._memory.displacement is not None:
-            share = REPLAN_SHARE
-        if not (self._replans_inside() and self._pending.worth_a_plan(self._memory.embeddings, share)):
+        if not self._replans_inside():
+            return None
+        costly = not self.history or self._memory.displacement is not None
+        gained = sum(model.information_gain for model in self._memory.embeddings) if costly else 0.0
+        if not self.options.settings.updates.replan_due(self._pending.surprise, gained, costly=costly):
             return None
         self._absorb()
         plan = self._plans[True, 1.0] = self._make_plan(True, 1.0, len(self.history), self._replans, step)
@@ -613,7 +614,8 @@ class CMERL(Agent):
     def _may_wait(self) -> bool:
         """Whether the next episode may go on with the last plan, as what is pending would hardly change it."""
         lazy = self.options.replan and self._memory.displacement is None and not self._memory.due
-        return lazy and self._pending.may_wait(self._memory.n) and self._stakes() == self._planned_for
+        nats, waiting, updates = self._pending.surprise, len(self._pending), self.options.settings.updates
+        return lazy and updates.may_wait(nats, waiting, self._memory.n) and self._stakes() == self._planned_for
 
     def _model_error(self, data: Transitions) -> float | None:
         """The part of an episode's motion that was not foreseen; None where it is not known."""

@@ -8,19 +8,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cmerl.agents.settings import KernelSettings
 from cmerl.kernels import RBF, Columns, Constant, Delta, Hamming, Kernel, Matern, StateAction
 from cmerl.spaces import StateSpace
 from cmerl.transitions import Transitions
 
 FloatArray = NDArray[np.float64]
 
-WIDTH = 0.1  # of the automatic kernel, on observations scaled to [0, 1]
-SENSIBLE = 0.02, 2.0  # declared bounds count for nothing where the data fill less of them, or leave them so far
-FEW = 64  # combinations of categories up to which each is learned on its own
-
 
 def automatic_kernel(
-    rho: float, states: StateSpace, spread: FloatArray, action_kernel: Kernel, action_dims: int
+    rho: float,
+    states: StateSpace,
+    spread: FloatArray,
+    action_kernel: Kernel,
+    action_dims: int,
+    settings: KernelSettings,
 ) -> Kernel:
     """The kernel on continuous states: what actions share is smooth, what they do differently is local.
 
@@ -30,17 +32,20 @@ def automatic_kernel(
     """
     if not isinstance(action_kernel, Delta):
         rho = min(rho, 0.5)
-    shared = StateAction(state_kernel(RBF, WIDTH, states, spread), Constant(rho), action_dims)
-    own = StateAction(state_kernel(RBF, WIDTH / 2, states, spread), (1.0 - rho) * action_kernel, action_dims)
-    return shared + own
+    wide = state_kernel(RBF, settings.width, states, spread, settings)
+    narrow = state_kernel(RBF, settings.own_width * settings.width, states, spread, settings)
+    shared = StateAction(wide, Constant(rho), action_dims)
+    return shared + StateAction(narrow, (1.0 - rho) * action_kernel, action_dims)
 
 
-def automatic_value_kernel(states: StateSpace, spread: FloatArray) -> Kernel:
+def automatic_value_kernel(states: StateSpace, spread: FloatArray, settings: KernelSettings) -> Kernel:
     """The kernel that interpolates value functions: they have kinks, which a smoother one would ring around."""
-    return state_kernel(lambda width: Matern(1.5, width), WIDTH, states, spread)
+    return state_kernel(lambda width: Matern(1.5, width), settings.width, states, spread, settings)
 
 
-def state_kernel(family: Callable[[Any], Kernel], width: float, states: StateSpace, spread: FloatArray) -> Kernel:
+def state_kernel(
+    family: Callable[[Any], Kernel], width: float, states: StateSpace, spread: FloatArray, settings: KernelSettings
+) -> Kernel:
     """A smooth kernel on numbers times one that asks whether categories are equal.
 
     Args:
@@ -48,10 +53,11 @@ def state_kernel(family: Callable[[Any], Kernel], width: float, states: StateSpa
         width: for two columns that fill [0, 1]; more columns lie farther apart, and get a larger one.
         states: which columns are which.
         spread: how much of its axis each column fills (d,).
+        settings: up to how many combinations of categories each is learned on its own.
     """
     numbers = np.flatnonzero(~states.categories)
     categories = np.flatnonzero(states.categories)
-    matching: Kernel = Delta() if states.combinations <= FEW or not numbers.size else Hamming()
+    matching: Kernel = Delta() if states.combinations <= settings.few or not numbers.size else Hamming()
     if not numbers.size:
         return matching
     widths = width * np.sqrt(max(1.0, len(numbers) / 2)) * spread[numbers]
@@ -61,7 +67,7 @@ def state_kernel(family: Callable[[Any], Kernel], width: float, states: StateSpa
     return Columns(smooth, tuple(numbers.tolist())) * Columns(matching, tuple(categories.tolist()))
 
 
-def seen_spread(states: StateSpace, rows: FloatArray) -> FloatArray:
+def seen_spread(states: StateSpace, rows: FloatArray, sensible: tuple[float, float]) -> FloatArray:
     """How much of its axis each column fills (d,): 1 where declared bounds make sense, else as the data (n, d) do.
 
     Rounded to powers of √2, so that a little more data seldom call for a new embedding; a percent at either end does
@@ -70,13 +76,12 @@ def seen_spread(states: StateSpace, rows: FloatArray) -> FloatArray:
     low, high = np.percentile(rows, [1, 99], axis=0)
     width = np.where(high > low, high - low, 1.0)
     rounded = 2.0 ** (np.round(2.0 * np.log2(width)) / 2.0)
-    return np.where(
-        states.categories | (states.bounded & (SENSIBLE[0] <= width) & (width <= SENSIBLE[1])), 1.0, rounded
-    )
+    fitting = states.bounded & (sensible[0] <= width) & (width <= sensible[1])
+    return np.where(states.categories | fitting, 1.0, rounded)
 
 
-def shared_fraction(data: Transitions, kernel: Kernel, action_dims: int) -> float:
-    """ρ: how alike the states before and after a step are, on average, rounded and kept in [0.5, 0.9].
+def shared_fraction(data: Transitions, kernel: Kernel, action_dims: int, bounds: tuple[float, float]) -> float:
+    """ρ: how alike the states before and after a step are, on average, rounded and kept within bounds.
 
     A step that hardly moves the state leaves all actions nearly alike. Rounding keeps small changes from calling for
     a new embedding.
@@ -85,4 +90,4 @@ def shared_fraction(data: Transitions, kernel: Kernel, action_dims: int) -> floa
     assert isinstance(data.next_states, np.ndarray)
     rows = np.linspace(0, len(data) - 1, min(len(data), 300)).astype(np.intp)
     similarity = np.mean(np.diagonal(kernel(data.Z[rows, :-action_dims], data.next_states[rows])))
-    return float(np.clip(np.round(similarity, 1), 0.5, 0.9))
+    return float(np.clip(np.round(similarity, 1), *bounds))

@@ -10,6 +10,7 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from cmerl.agents.default_kernels import automatic_kernel, automatic_value_kernel
+from cmerl.agents.settings import KernelSettings, Settings
 from cmerl.agents.transition_store import BACKENDS, MODELS, Recipe
 from cmerl.confidence import Auto as AutoMode
 from cmerl.confidence import FailureBudget, Mode, as_mode, mode_from_spec, mode_spec
@@ -19,7 +20,6 @@ from cmerl.spaces import StateSpace
 from cmerl.spaces.actions import ActionSet
 
 STABLE_RIDGE = 1e-6  # relative to B_φ²: after a million visits σ is then still right to 1e-4
-MOST_DIMENSIONS = 32  # of observations whose motion is modelled
 
 Auto = Literal["auto"]
 RewardFunction = Callable[[Any, Any], float]
@@ -47,6 +47,7 @@ class Options:
     replan: bool
     time_homogeneous: bool
     certify: bool
+    settings: Settings
 
     @classmethod
     def of(
@@ -68,6 +69,7 @@ class Options:
         time_homogeneous: bool,
         certify: bool,
         zeta: float,
+        settings: Settings,
     ) -> Self:
         """Options as a user gives them, checked; what was left to us is chosen."""
         mode = as_mode(bonus, zeta=zeta)
@@ -87,14 +89,21 @@ class Options:
         automatic = (
             isinstance(kernel, str) and isinstance(value_kernel, str) and reward == "learned" and backend == "auto"
         )
-        model = choose_model(model, states, mode, automatic=automatic, time_homogeneous=time_homogeneous)
-        chosen = choose_kernel(kernel, states, actions, provable=mode.provable)
+        model = choose_model(
+            model,
+            states,
+            mode,
+            automatic=automatic,
+            time_homogeneous=time_homogeneous,
+            most_dimensions=settings.most_dimensions,
+        )
+        chosen = choose_kernel(kernel, states, actions, settings.kernels, provable=mode.provable)
         ridge = (1.0 if mode.provable else 0.1) if lam == "auto" else check_constant("lam", lam)
         if mode.provable and chosen is not None:
             check_stable(ridge, chosen, mode)
         return cls(
             kernel=chosen,
-            value_kernel=choose_value_kernel(value_kernel, states, chosen, provable=mode.provable),
+            value_kernel=choose_value_kernel(value_kernel, states, chosen, settings.kernels, provable=mode.provable),
             lam=ridge,
             mode=mode,
             reward=reward,
@@ -108,6 +117,7 @@ class Options:
             replan=not settled if replan == "auto" else bool(replan),
             time_homogeneous=time_homogeneous,
             certify=certify,
+            settings=settings,
         )
 
     def recipe(self, states: StateSpace, actions: ActionSet, horizon: int, seed: int) -> Recipe:
@@ -125,6 +135,7 @@ class Options:
             track_std=self.mode.uses_sigma,
             provable=self.mode.provable,
             seed=seed,
+            settings=self.settings,
         )
 
     def spec(self) -> dict[str, Any]:
@@ -134,6 +145,7 @@ class Options:
             "kernel": "auto" if self.kernel is None else self.kernel.spec(),
             "value_kernel": "auto" if self.value_kernel is None else self.value_kernel.spec(),
             "mode": mode_spec(self.mode),
+            "settings": self.settings.spec(),
             "reward": self.reward if self.reward == "learned" else None,
         }
 
@@ -145,6 +157,7 @@ class Options:
             kernel=None if spec["kernel"] == "auto" else from_spec(spec["kernel"]),
             value_kernel=None if spec["value_kernel"] == "auto" else from_spec(spec["value_kernel"]),
             mode=mode_from_spec(spec["mode"]),
+            settings=Settings.from_spec(spec.get("settings", {})),
             reward=reward,
         )
 
@@ -162,11 +175,19 @@ PLAIN_OPTIONS = (
 )  # JSON as is
 
 
-def choose_model(model: str, states: StateSpace, mode: Mode, *, automatic: bool, time_homogeneous: bool) -> str:
+def choose_model(
+    model: str,
+    states: StateSpace,
+    mode: Mode,
+    *,
+    automatic: bool,
+    time_homogeneous: bool,
+    most_dimensions: int,
+) -> str:
     """Whether the data may choose a displacement: only where states are numbers, and nothing else was asked for."""
     if model not in MODELS:
         raise InputError(f"model {model!r} is unknown: use one of {', '.join(MODELS)}")
-    numeric = not states.categories.any() and states.dims <= MOST_DIMENSIONS
+    numeric = not states.categories.any() and states.dims <= most_dimensions
     plain = mode.optimism == 1.0 and not (mode.provable or mode.uses_sigma)
     possible = numeric and plain and not states.integer and time_homogeneous
     if model == "displacement" and not possible:
@@ -176,7 +197,9 @@ def choose_model(model: str, states: StateSpace, mode: Mode, *, automatic: bool,
     return model if model != "auto" or (possible and automatic) else "direct"
 
 
-def choose_kernel(kernel: Any, states: StateSpace, actions: ActionSet, *, provable: bool) -> Kernel | None:
+def choose_kernel(
+    kernel: Any, states: StateSpace, actions: ActionSet, settings: KernelSettings, *, provable: bool
+) -> Kernel | None:
     """The kernel on state-actions, or None to let the memory choose it from the data."""
     if not isinstance(kernel, str):
         return as_kernel(kernel)
@@ -187,18 +210,19 @@ def choose_kernel(kernel: Any, states: StateSpace, actions: ActionSet, *, provab
     # A proof is about one kernel, fixed before the data.
     if not provable:
         return None
-    return automatic_kernel(0.5, states, np.ones(states.dims), actions.kernel, actions.rows.shape[1])
+    dims = actions.rows.shape[1]
+    return automatic_kernel(0.5, states, np.ones(states.dims), actions.kernel, dims, settings)
 
 
 def choose_value_kernel(
-    value_kernel: Any, states: StateSpace, kernel: Kernel | None, *, provable: bool
+    value_kernel: Any, states: StateSpace, kernel: Kernel | None, settings: KernelSettings, *, provable: bool
 ) -> Kernel | None:
     """The kernel on states, or None to let the memory choose it from the data."""
     if not isinstance(value_kernel, str):
         return as_kernel(value_kernel)
     if states.integer:
         return kernel.state_kernel if isinstance(kernel, StateAction) else Delta()
-    return automatic_value_kernel(states, np.ones(states.dims)) if provable else None
+    return automatic_value_kernel(states, np.ones(states.dims), settings) if provable else None
 
 
 def check_stable(lam: float, kernel: Kernel, mode: Mode) -> None:

@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 
 from cmerl.acting import Actor, Greedy
 from cmerl.agents.default_kernels import (
-    WIDTH,
     automatic_kernel,
     automatic_value_kernel,
     seen_spread,
     shared_fraction,
     state_kernel,
 )
+from cmerl.agents.settings import Settings
 from cmerl.embedding import (
     CompressedEmbedding,
     DisplacementEmbedding,
@@ -33,7 +33,7 @@ from cmerl.errors import InputError
 from cmerl.growing import nested, part
 from cmerl.kernels import RBF, Delta, Kernel
 from cmerl.kernels.spec import from_spec, to_spec
-from cmerl.model_selection import Choice, Selection, choose_actor, displacement_is_better
+from cmerl.model_selection import Choice, choose_actor, displacement_is_better
 from cmerl.planning import is_kernel_embedding
 from cmerl.rollback import all_or_nothing
 from cmerl.spaces import StateSpace
@@ -65,9 +65,7 @@ class Recipe:
         track_std: whether plans use σ.
         provable: whether bounds must hold: then "auto" stays exact, and V is interpolated as it is.
         seed: for random sketches.
-        selection: how the data choose between models and between actors.
-        exact_limit: distinct state-actions up to which "auto" stays exact: an episode is a matter of milliseconds.
-        keep: transitions logged: what dictionaries are chosen from, and what save() writes.
+        settings: all numbers.
     """
 
     kernel: Kernel | None
@@ -82,14 +80,13 @@ class Recipe:
     seed: int
     model: str = "direct"
     horizon: int = 1
-    selection: Selection = field(default_factory=Selection)
-    exact_limit: int = 1000
-    keep: int = 20_000
+    settings: Settings = field(default_factory=Settings)
 
     def kernels(self, rho: float, spread: FloatArray) -> tuple[Kernel, Kernel]:
         """k_φ and k_ψ, as given or as the data have it."""
-        automatic = automatic_kernel(rho, self.states, spread, self.action_kernel, self.actions.shape[1])
-        return self.kernel or automatic, self.value_kernel or automatic_value_kernel(self.states, spread)
+        about, dims = self.settings.kernels, self.actions.shape[1]
+        automatic = automatic_kernel(rho, self.states, spread, self.action_kernel, dims, about)
+        return self.kernel or automatic, self.value_kernel or automatic_value_kernel(self.states, spread, about)
 
     @property
     def fixed(self) -> bool:
@@ -100,9 +97,11 @@ class Recipe:
         """An empty embedding."""
         actions = self.actions
         if backend == "compressed":
-            return compressed(kernel, value_kernel, self.lam, actions, keep=self.keep, centre=not self.provable)
+            return compressed(
+                kernel, value_kernel, self.lam, actions, keep=self.settings.keep, centre=not self.provable
+            )
         if backend == "nystrom":
-            return nystrom(kernel, self.lam, actions, keep=self.keep)
+            return nystrom(kernel, self.lam, actions, keep=self.settings.keep)
         if backend == "fourier":
             return fourier(kernel, self.lam, actions, seed=self.seed)
         return ExactEmbedding(kernel, self.lam, actions, track_std=self.track_std)
@@ -162,7 +161,7 @@ class Memory:
         self.n += len(batch)
         if isinstance(batch.Z, np.ndarray):
             begun = batch.Z[steps == 0, : -self.recipe.actions.shape[1]]
-            self._starts = [*self._starts, *begun][-self.recipe.selection.starts :]
+            self._starts = [*self._starts, *begun][-self.recipe.settings.selection.starts :]
         if self.batches is None:
             return
         self.batches.append((steps, batch))
@@ -186,7 +185,9 @@ class Memory:
 
     def _log_ends(self) -> bool:
         """Whether the log is too long to keep, and not needed to go on."""
-        return self.n >= self.recipe.keep and (self.displacement is not None or self._backend == "compressed")
+        return self.n >= self.recipe.settings.keep and (
+            self.displacement is not None or self._backend == "compressed"
+        )
 
     @property
     def starts(self) -> FloatArray:
@@ -202,11 +203,12 @@ class Memory:
             model = self._make_displacement()
             model.update(self._all_data())
         wanted = recipe.model == "displacement" or displacement_is_better(
-            model, self.kernel, self.value_kernel, recipe.lam, recipe.selection
+            model, self.kernel, self.value_kernel, recipe.lam, recipe.settings.selection
         )
         if wanted:
             starts = np.vstack(self._starts)
-            self.choice = choose_actor(model, recipe.horizon, starts, self.value_kernel, recipe.selection, before)
+            selection = recipe.settings.selection
+            self.choice = choose_actor(model, recipe.horizon, starts, self.value_kernel, selection, before)
             assert self.displacement is not None
             self.embeddings = [self.displacement]
         elif before is not None:
@@ -215,8 +217,8 @@ class Memory:
 
     def _make_displacement(self) -> DisplacementEmbedding:
         recipe = self.recipe
-        categorical = isinstance(recipe.action_kernel, Delta)
-        return DisplacementEmbedding(recipe.actions, categorical=categorical, lam=recipe.lam)
+        categorical, settings = isinstance(recipe.action_kernel, Delta), recipe.settings.displacement
+        return DisplacementEmbedding(recipe.actions, categorical=categorical, lam=recipe.lam, settings=settings)
 
     def tensors(self, state_dims: int) -> dict[str, NDArray[Any]]:
         """The log as arrays, or the embeddings once it was dropped; states have ``state_dims`` columns."""
@@ -265,7 +267,7 @@ class Memory:
         self.kernel, self.value_kernel = from_spec(about["kernel"]), from_spec(about["value_kernel"])
         if about["backend"] == "displacement":
             displacement = self._make_displacement()
-            actor = self.recipe.selection.shooting if about["searches"] else Greedy()
+            actor = self.recipe.settings.selection.shooting if about["searches"] else Greedy()
             self.choice = Choice(displacement, actor, {})
             self.embeddings = [displacement]
         else:
@@ -298,9 +300,10 @@ class Memory:
             return False
         data = self._all_data()
         assert isinstance(data.next_states, np.ndarray)
-        spread = seen_spread(self.recipe.states, data.next_states)
-        similarity = state_kernel(RBF, WIDTH, self.recipe.states, spread)
-        rho = shared_fraction(data, similarity, self.recipe.actions.shape[1])
+        recipe, settings = self.recipe, self.recipe.settings.kernels
+        spread = seen_spread(recipe.states, data.next_states, settings.sensible)
+        similarity = state_kernel(RBF, settings.width, recipe.states, spread, settings)
+        rho = shared_fraction(data, similarity, recipe.actions.shape[1], settings.shared)
         kernels = self.recipe.kernels(rho, spread)
         if kernels == (self.kernel, self.value_kernel):
             return False
@@ -311,7 +314,7 @@ class Memory:
         if self.recipe.backend != "auto" or self.recipe.provable or self._backend != "exact":
             return False
         distinct = max(E.diagnostics()["distinct state-actions"] for E in self.embeddings)
-        if distinct <= self.recipe.exact_limit:
+        if distinct <= self.recipe.settings.exact_limit:
             return False
         log.info(
             "after %d transitions at %d distinct state-actions the exact embedding hands over to a compressed one; "

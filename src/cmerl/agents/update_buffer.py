@@ -1,4 +1,4 @@
-"""What was seen but is not yet learned, how much it can teach, and when that is worth learning and a new plan."""
+"""Transitions not yet given to the model, and how much they can teach."""
 
 from __future__ import annotations
 
@@ -8,15 +8,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cmerl.embedding import Model
 from cmerl.growing import Arrays
 from cmerl.transitions import Transitions
 
 FloatArray = NDArray[np.float64]
-
-REPLAN_SURPRISE = 1.0  # nats of information gathered since the last plan, after which a new one is worth its time
-WAIT_SURPRISE = 0.5  # nats that may wait between episodes, where a plan for all steps is made
-MANY = 1000  # transitions: the first so many are learned episode by episode, and later no more than so many may wait
 
 
 class Seen(NamedTuple):
@@ -48,16 +43,6 @@ class Pending:
         """One more, that would bring so much information."""
         self.seen.append(seen)
         self.surprise += nats
-
-    def worth_a_plan(self, embeddings: Sequence[Model], share: float) -> bool:
-        """Whether they bring enough to plan anew: a nat, and a share of all that was gained so far."""
-        if self.surprise <= REPLAN_SURPRISE:
-            return False
-        return share == 0.0 or self.surprise > share * sum(E.information_gain for E in embeddings)
-
-    def may_wait(self, learned: int) -> bool:
-        """Whether they are too little to be learned at the end of an episode, after ``learned`` others were."""
-        return self.surprise <= WAIT_SURPRISE and len(self) <= MANY <= learned
 
     def split(self) -> tuple[Pending, Pending]:
         """Those of episodes before the latest one, and those of the latest one."""

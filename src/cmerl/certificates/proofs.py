@@ -109,6 +109,7 @@ class Proofs:
         lower, upper = (float(plan.value(state, step)[0]) for plan in (pessimistic, optimistic))
         if limited is not None:
             upper = min(upper, float(limited.value(state, step)[0]))
+            most = min(most, least + limited.task.cap(step))
         return max(lower, least), min(upper, most)
 
     def confidence_set(self, grounds: Grounds) -> ConfidenceSet:

@@ -1,0 +1,109 @@
+"""Every number of the default agent, each with its default; `benchmarks/ablation.py` has a row for each rule."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass, field
+from typing import Any, Self, get_type_hints
+
+from cmerl.acting import Refined
+from cmerl.embedding.displacement.settings import DisplacementSettings
+from cmerl.errors import InputError
+from cmerl.model_selection import Selection
+from cmerl.optimism import PrizeCeiling
+
+
+@dataclass(frozen=True, kw_only=True)
+class KernelSettings:
+    """The kernels that an agent chooses by itself, on observations scaled to [0, 1].
+
+    Attributes:
+        width: lengthscale for two columns; more columns lie farther apart, and get a larger one.
+        own_width: of what each action does differently, over ``width``.
+        shared: least and most that actions share; how much follows from how little a step moves the state.
+        sensible: declared bounds count for nothing where the data fill less of them, or leave them so far.
+        few: combinations of categories up to which each is learned on its own.
+    """
+
+    width: float = 0.1
+    own_width: float = 0.5
+    shared: tuple[float, float] = (0.5, 0.9)
+    sensible: tuple[float, float] = (0.02, 2.0)
+    few: int = 64
+
+
+@dataclass(frozen=True, kw_only=True)
+class Updates:
+    """When to learn what was seen, and when to plan anew.
+
+    Attributes:
+        replan_nats: information gathered since the last plan after which a new one is worth its time.
+        replan_share: of all information so far that it must be as well, where plans take long or all is new.
+        wait_nats: information that may wait between episodes before it is learned.
+        wait_after: transitions that are learned episode by episode; later no more than so many may wait.
+    """
+
+    replan_nats: float = 1.0
+    replan_share: float = 0.05
+    wait_nats: float = 0.5
+    wait_after: int = 1000
+
+    def replan_due(self, nats: float, gained: float, *, costly: bool) -> bool:
+        """Whether so many nats call for a new plan inside an episode, after ``gained`` in all."""
+        return nats > self.replan_nats and (not costly or nats > self.replan_share * gained)
+
+    def may_wait(self, nats: float, waiting: int, learned: int) -> bool:
+        """Whether so many waiting transitions are too little to be learned at the end of an episode."""
+        return nats <= self.wait_nats and waiting <= self.wait_after <= learned
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """All settings of CME-RL.
+
+    Attributes:
+        kernels: automatic kernels.
+        displacement: the model of smooth motion.
+        selection: how the data choose between models and between actors.
+        refined: continuous actions between the candidates.
+        updates: when to learn and to plan anew.
+        prize: the ceiling where only ends pay.
+        exact_limit: distinct state-actions up to which backend "auto" stays exact.
+        keep: transitions kept to choose dictionaries from, and to save.
+        most_dimensions: of observations whose motion is modelled.
+    """
+
+    kernels: KernelSettings = field(default_factory=KernelSettings)
+    displacement: DisplacementSettings = field(default_factory=DisplacementSettings)
+    selection: Selection = field(default_factory=Selection)
+    refined: Refined = field(default_factory=Refined)
+    updates: Updates = field(default_factory=Updates)
+    prize: PrizeCeiling = field(default_factory=PrizeCeiling)
+    exact_limit: int = 1000
+    keep: int = 20_000
+    most_dimensions: int = 32
+
+    def spec(self) -> dict[str, Any]:
+        """As JSON."""
+        return dataclasses.asdict(self)
+
+    @classmethod
+    def from_spec(cls, spec: dict[str, Any]) -> Self:
+        """The inverse of ``spec``."""
+        found = _from_spec(cls, spec)
+        assert isinstance(found, cls)
+        return found
+
+
+def _from_spec(cls: type, spec: dict[str, Any]) -> Any:
+    """A settings object from its fields, nested ones included; a name that it does not have is an error."""
+    hints = get_type_hints(cls)
+    unknown = set(spec) - set(hints)
+    if unknown:
+        raise InputError(f"{cls.__name__} has no setting {', '.join(sorted(unknown))}")
+    values = {}
+    for name, value in spec.items():
+        if dataclasses.is_dataclass(hints[name]):
+            value = _from_spec(hints[name], value)
+        values[name] = tuple(value) if isinstance(value, list) else value
+    return cls(**values)
