@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from cmerl.agents.transition_store import TransitionStore
 from cmerl.embedding import DisplacementEmbedding, Model
 from cmerl.transitions import Transitions
 
@@ -55,6 +56,13 @@ def prediction_error(displacement: DisplacementEmbedding, data: Transitions) -> 
     """
     errors = np.square(displacement.residuals(data)).mean(axis=0)
     return float(np.mean(errors / np.maximum(displacement.motion_variance, 1e-24)))
+
+
+def model_error(store: TransitionStore, data: Transitions, category: BoolArray) -> float | None:
+    """The part of an episode's motion that the model of the moment did not foresee; None where it is not known."""
+    if store.displacement is not None:
+        return prediction_error(store.displacement, data)
+    return motion_error(store.embeddings[0], data, category) if len(store.embeddings) == 1 else None
 
 
 def _features(states: FloatArray, category: BoolArray, values: Sequence[FloatArray]) -> FloatArray:

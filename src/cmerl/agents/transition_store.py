@@ -107,7 +107,7 @@ class Recipe:
         return ExactEmbedding(kernel, self.lam, actions, track_std=self.track_std)
 
 
-class Memory:
+class TransitionStore:
     """Embeddings for one agent, one for all steps or one for each, made from a log of updates.
 
     Everything is a function of the sequence of updates, so replaying the log gives the same memory bit for bit.
@@ -138,6 +138,20 @@ class Memory:
     def actor(self) -> Actor:
         """How to act on plans."""
         return self.choice.actor
+
+    @property
+    def information_gain(self) -> float:
+        """The information gathered so far, in nats."""
+        return sum(model.information_gain for model in self.embeddings)
+
+    def at(self, step: int) -> Model:
+        """The model of one step."""
+        return self.embeddings[min(step, len(self.embeddings) - 1)]
+
+    def diagnostics(self) -> dict[str, Any]:
+        """What was chosen and why, sizes and numerical health."""
+        why = {"actor": type(self.actor).__name__.lower(), **self.choice.reasons} if self.displacement else {}
+        return {**self.embeddings[0].diagnostics(), **why}
 
     @property
     def proven(self) -> list[KernelEmbedding]:

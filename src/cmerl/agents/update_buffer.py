@@ -24,7 +24,7 @@ class Seen(NamedTuple):
     done: bool
 
 
-class Pending:
+class UpdateBuffer:
     """Transitions of one episode or several, in the order in which they were seen.
 
     Attributes:
@@ -44,10 +44,24 @@ class Pending:
         self.seen.append(seen)
         self.surprise += nats
 
-    def split(self) -> tuple[Pending, Pending]:
+    @property
+    def state_actions(self) -> FloatArray:
+        """Encoded state-actions (n, d), of which there must be one at least."""
+        return np.vstack([seen.z for seen in self.seen])
+
+    @property
+    def total_reward(self) -> float:
+        """The sum of their rewards."""
+        return float(sum(seen.reward for seen in self.seen))
+
+    def complete(self, horizon: int) -> bool:
+        """Whether the episode went on to its horizon or a terminal state."""
+        return self.seen[-1].done or self.seen[-1].step + 1 == horizon
+
+    def split(self) -> tuple[UpdateBuffer, UpdateBuffer]:
         """Those of episodes before the latest one, and those of the latest one."""
         first = max((i for i, seen in enumerate(self.seen) if seen.step == 0), default=0)
-        return Pending(self.seen[:first]), Pending(self.seen[first:])
+        return UpdateBuffer(self.seen[:first]), UpdateBuffer(self.seen[first:])
 
     def batch(self) -> tuple[NDArray[np.intp], Transitions]:
         """Steps (n,) and transitions, of which there must be one at least."""
@@ -71,7 +85,7 @@ class Pending:
         }
 
     @classmethod
-    def from_arrays(cls, arrays: Arrays) -> Pending:
+    def from_arrays(cls, arrays: Arrays) -> UpdateBuffer:
         """The inverse of ``arrays``."""
         if not arrays:
             return cls()

@@ -1,0 +1,184 @@
+"""The planner of one agent: which task each plan is made for, and the plans of the moment."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cmerl.acting import Actor
+from cmerl.agents.options import Options
+from cmerl.agents.transition_store import TransitionStore
+from cmerl.confidence import Candidate, FailureBudget, Greedy, Problem
+from cmerl.kernels import Delta, StateAction
+from cmerl.model_selection import planning_discount
+from cmerl.optimism import Ceilings, Optimism, RangeCeiling, SeenCeiling, Situation
+from cmerl.planning import Plan, Task, make_plan
+from cmerl.rewards import KnownReward, RewardRange
+from cmerl.spaces import StateSpace
+from cmerl.spaces.actions import ActionSet
+
+FloatArray = NDArray[np.float64]
+Backward = Callable[..., Plan]
+"""A backward pass, with the arguments of `cmerl.planning.make_plan`."""
+
+
+class Parts(NamedTuple):
+    """Parts that a user has passed in; None where the agent chooses."""
+
+    optimism: Optimism | None = None
+    backward: Backward = make_plan
+    actor: Actor | None = None
+
+    @property
+    def own(self) -> list[str]:
+        """Names of those that were."""
+        return [name for name, part in self._asdict().items() if part not in (None, make_plan)]
+
+
+class Moment(NamedTuple):
+    """How far an agent has come: episodes finished, and t, all that were begun with the next one."""
+
+    episode: int
+    begun: int
+
+
+@dataclass(eq=False)
+class Planner:
+    """Makes the plans of one agent, and keeps those of the moment.
+
+    Attributes:
+        options: what the agent was told.
+        states: how observations are encoded.
+        actions: the candidates.
+        horizon: H.
+        model: what was learned.
+        rewards: the range of rewards.
+        known_reward: the reward function, or None to learn it.
+        all_states: every state (S, d) where they are finitely many, else None.
+        rng: a generator for a purpose.
+        parts: of the user's own.
+    """
+
+    options: Options
+    states: StateSpace
+    actions: ActionSet
+    horizon: int
+    model: TransitionStore
+    rewards: RewardRange
+    known_reward: KnownReward | None
+    all_states: FloatArray | None
+    rng: Callable[..., np.random.Generator]
+    parts: Parts = field(default_factory=Parts)
+    _plans: dict[tuple[bool, float], Plan] = field(init=False, default_factory=dict)  # emptied by every update
+    _unlimited: tuple[Plan, Plan] | None = field(init=False, default=None)  # a plan, and one without max_return
+
+    def problem(self) -> Problem:
+        """What is known besides the data."""
+        lo, hi = self.rewards.bounds
+        kernel, value_kernel, tabular = self.model.kernel, self.model.value_kernel, None
+        delta_kernels = (
+            isinstance(kernel, StateAction)
+            and kernel.indicator
+            and isinstance(kernel.state_kernel, Delta)
+            and isinstance(value_kernel, Delta)
+        )
+        if delta_kernels and self.states.states is not None:
+            tabular = (self.states.states, len(self.actions))
+        return Problem(
+            horizon=self.horizon,
+            width=hi - lo,
+            kernel=kernel,
+            value_kernel=value_kernel,
+            tabular=tabular,
+            budget=FailureBudget(self.options.delta, learned_reward=self.options.reward == "learned"),
+            embeddings=len(self.model.embeddings),
+            terminations=self.rewards.may_end,
+            **self.options.constants,
+        )
+
+    def ceilings(self, episodes: int) -> Ceilings:
+        """What is assumed where nothing is known, after so many episodes."""
+        now = Situation(self.rewards, self.horizon, episodes, self._discount, self.options.max_return)
+        return self._optimism.ceilings(now)
+
+    @property
+    def _optimism(self) -> Optimism:
+        if self.parts.optimism is not None:
+            return self.parts.optimism
+        if self.options.mode.provable:
+            return RangeCeiling()
+        return self.options.settings.prize if self.model.displacement is None else SeenCeiling()
+
+    @property
+    def _discount(self) -> float:
+        return 1.0 if self.model.displacement is None else planning_discount(self.horizon)
+
+    def stakes(self, episodes: int) -> tuple[Any, ...]:
+        """What a plan depends on besides the data."""
+        return self.rewards.bounds, self.rewards.may_end, self.ceilings(episodes)
+
+    def task(self, episodes: int, candidate: Candidate | None = None, *, explore: bool = True) -> Task:
+        """What is planned for, by one of several candidate modes where they are balanced."""
+        mode, problem = self.options.mode, self.problem()
+        if candidate is not None:
+            mode, problem = candidate.mode, candidate.problem(problem)
+        return Task(
+            problem=problem,
+            mode=mode if explore else Greedy(),
+            r_min=self.rewards.bounds[0],
+            optimistic=self.ceilings(episodes),
+            known_reward=self.known_reward,
+            states=self.all_states,
+            discount=self._discount,
+            with_excess=self.options.mode.provable or candidate is not None,
+        )
+
+    def order(self, episode: int, replans: int = 0) -> NDArray[np.intp]:
+        """In which order a plan breaks ties (H, A), each step on its own: one order for all would be a direction."""
+        orders = np.tile(np.arange(len(self.actions)), (self.horizon, 1))
+        return self.rng(1, episode, replans).permuted(orders, axis=1)
+
+    def plan(self, now: Moment, task: Callable[[], Task], *, explore: bool = True, sign: float = 1.0) -> Plan:
+        """The plan of the next episode, made once; one that has outlived its episode only breaks ties anew."""
+        key = explore, sign
+        plan = self._plans.get(key)
+        if plan is None or plan.episode != now.begun:
+            plan = self._plans[key] = self._make(now, task(), self.order(now.episode), 0, sign, plan)
+        return plan
+
+    def replan(self, now: Moment, task: Task, replans: int, step: int) -> Plan:
+        """A plan for the steps from ``step`` on."""
+        plan = self._plans[True, 1.0] = self._make(now, task, self.order(now.episode, replans), step, 1.0, None)
+        return plan
+
+    def _make(
+        self, now: Moment, task: Task, order: NDArray[np.intp], step: int, sign: float, later: Plan | None
+    ) -> Plan:
+        return self.parts.backward(
+            self.model.embeddings, task, episode=now.begun, order=order, first_step=step, sign=sign, later=later
+        )
+
+    def without_max_return(self, plan: Plan) -> Plan:
+        """A plan without a known maximal return, which tells nothing of states that no episode reaches at a step."""
+        if self._unlimited is None or self._unlimited[0] is not plan:
+            task = replace(plan.task, optimistic=None)
+            made = self.parts.backward(self.model.embeddings, task, episode=plan.episode, order=plan.order)
+            self._unlimited = (plan, made)
+        return self._unlimited[1]
+
+    def over(self, model: TransitionStore) -> Planner:
+        """The same planner for another state of learning."""
+        return replace(self, model=model)
+
+    def forget(self) -> None:
+        """Plans of the past are of no use any more."""
+        self._plans.clear()
+
+    @property
+    def planned(self) -> bool:
+        """Whether there is a plan that is being played."""
+        return (True, 1.0) in self._plans

@@ -1,0 +1,185 @@
+"""What an agent can prove: its plans and data given to `cmerl.certificates`, and candidates given to balancing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cmerl import certificates, oracles
+from cmerl.agents.balancing import Balance, balance
+from cmerl.agents.base import EpisodeRecord
+from cmerl.agents.planner import Moment, Planner
+from cmerl.agents.policies import PlanPolicy
+from cmerl.agents.transition_store import TransitionStore
+from cmerl.agents.update_buffer import UpdateBuffer
+from cmerl.confidence import Auto, Candidate, ConfidenceSet, FailureBudget, Interval
+from cmerl.errors import InputError
+from cmerl.planning import Plan, Task
+
+FloatArray = NDArray[np.float64]
+
+
+class Balancing:
+    """Which of several candidate modes plays; all that this depends on is in the last record."""
+
+    def __init__(self, planner: Planner, history: Sequence[EpisodeRecord]) -> None:
+        assert isinstance(planner.options.mode, Auto)
+        self._mode, self._planner, self._history = planner.options.mode, planner, history
+
+    def now(self) -> Balance:
+        """The candidates after the episodes so far."""
+        lo, hi = self._planner.rewards.bounds
+        report = self._history[-1].metrics["learners"] if self._history else None
+        span = self._planner.horizon * (hi - lo)
+        return balance(self._mode, report, span=span, delta=self._planner.options.delta)
+
+    def candidate(self, playing: str | None = None) -> Candidate:
+        """The one whose turn it is, or the one of that name."""
+        labels = [candidate.label for candidate in self._mode.candidates]
+        return self._mode.candidates[self.now().turn() if playing is None else labels.index(playing)]
+
+    def evidence(self, plan: Plan, greedy: Plan, pending: UpdateBuffer) -> dict[str, Any]:
+        """What the pending episode tells of the candidate that played it."""
+        now, Z = self.now(), pending.state_actions
+        turn, complete = now.turn(), pending.complete(self._planner.horizon)
+        excess = certificates.realised_excess(plan, self._planner.model.proven, Z, complete=complete)
+        promised = None
+        if not self._mode.provable:
+            excess = min(excess, now.span)  # no episode loses more than everything; a martingale must not be cut
+            if turn > 0:
+                promised = float(greedy.value(Z[:1, : self._planner.states.dims], 0)[0])
+        after = now.after(turn, pending.total_reward, excess, promised)
+        return {"active": now.learners[turn].label, "learners": after.report()}
+
+
+class Proving:
+    """The proofs of one agent.
+
+    Args:
+        planner: makes its plans.
+        history: its episodes.
+        truth: the world and its solution, where they are known.
+    """
+
+    def __init__(self, planner: Planner, history: Sequence[EpisodeRecord], truth: tuple[Any, Any]) -> None:
+        self._planner, self._history, self._world = planner, history, truth[0]
+        self.proofs: certificates.Proofs | None = None
+        mode, options = planner.options.mode, planner.options
+        if mode.provable:
+            self.proofs = certificates.Proofs(mode, constants=options.constants, all_states=planner.all_states)
+            if options.certify and not isinstance(mode, Auto):
+                self.proofs.know(*truth, planner.problem(), planner.states, planner.actions.rows)
+
+    def statement(self) -> str:
+        """What can be said for this run, in words."""
+        if self.proofs is None:
+            return "none"
+        return self.proofs.statement(self._planner.rewards.assumption, self._left_range())
+
+    def _left_range(self) -> bool:
+        """Whether a reward was met outside the range that was assumed, in play or in the known reward function."""
+        rewards, known = self._planner.rewards, self._planner.known_reward
+        outside = known is not None and known.leaves(*rewards.bounds)
+        return rewards.widened or (rewards.assumption is not None and outside)
+
+    def _grounds(self, begun: int) -> certificates.Grounds:
+        planner = self._planner
+        return certificates.Grounds(
+            planner.problem(),
+            planner.model.proven,
+            planner.actions.rows,
+            begun,
+            planner.rewards.assumption,
+            self._left_range(),
+        )
+
+    def value_bounds(self, optimistic: Plan, pessimistic: Plan, state: FloatArray, step: int) -> tuple[float, float]:
+        """(lower, upper) bounds on V* at one state, from the plans of the moment."""
+        mode, most = self._planner.options.mode, self._planner.options.max_return
+        if self.proofs is None or not self.statement().startswith("holds"):
+            raise InputError(
+                f"bonus {mode.name!r} gives no bounds on values here (proof: {self.statement()}): use a provable "
+                "mode with its constants"
+            )
+        if most is None:
+            return self.proofs.value_bounds(optimistic, pessimistic, state, step)
+        begins = step == 0 and bool(np.any(np.all(self._planner.model.starts == state, axis=1)))
+        unlimited = self._planner.without_max_return(optimistic)
+        return self.proofs.value_bounds(unlimited, pessimistic, state, step, optimistic if begins else None)
+
+    def confidence_set(self, begun: int) -> ConfidenceSet:
+        """C_t for the next episode, on finite state spaces, in the modes that have one radius."""
+        if self.proofs is None:
+            raise InputError(
+                f"bonus {self._planner.options.mode.name!r} has no single radius: use 'paper' or 'tight'"
+            )
+        return self.proofs.confidence_set(self._grounds(begun))
+
+    def estimate_constants(self, plan: Plan, delta: float | None) -> dict[str, Interval]:
+        """What the data say about B_P and B_V: bounds, those on B_P with probability 1 − delta."""
+        planner, model = self._planner, self._planner.model
+        share = FailureBudget(planner.options.delta if delta is None else delta, learned_reward=False).delta
+        data = None if model.batches is None else [batch for _, batch in model.batches]
+        problem, actions = planner.problem(), planner.actions.rows
+        return certificates.estimate_constants(model.proven, data, actions, problem, plan, planner.all_states, share)
+
+    def check_constants(self, plan: Plan) -> None:
+        """Warn about constants of the user's that the data contradict."""
+        assert self.proofs is not None
+        self.proofs.check_constants(self.estimate_constants(plan, None))
+
+    def evidence(self, plan: Plan, pending: UpdateBuffer) -> dict[str, Any]:
+        """What the episode that has just been played, but not yet learned from, proves."""
+        assert self.proofs is not None
+        self.proofs.check_return(pending.total_reward, self._planner.options.max_return)
+        so_far = self._history[-1].metrics.get("excess") if self._history else 0.0
+        return self.proofs.evidence(
+            plan,
+            self._grounds(plan.episode),
+            pending.state_actions,
+            complete=pending.complete(self._planner.horizon),
+            so_far=so_far,
+            episodes=len(self._history) + 1,
+        )
+
+    def pac_policy(self, epsilon: float, delta: float, balancing: Balancing | None) -> certificates.PacPolicy:
+        """The policy of an episode drawn uniformly from those played, with the statement that holds for it."""
+        episodes, own = len(self._history), self._planner.options.delta
+        failure = certificates.check_request(epsilon, delta, own, episodes)
+        self._check_first_state()
+        episode = int(self._planner.rng(4, episodes).integers(episodes))
+        policy = self._policy_again(episode, balancing)
+        words = self.statement()
+        bound = self._history[-1].metrics.get("regret_bound") if words.startswith("holds") else None
+        return certificates.PacPolicy(
+            policy, episode, *certificates.statement(bound, episodes, failure, epsilon, delta, words)
+        )
+
+    def _check_first_state(self) -> None:
+        if isinstance(self._world, oracles.FiniteModel):
+            varies = int(np.count_nonzero(self._world.start)) > 1
+        else:
+            batches, dims = self._planner.model.batches or [], self._planner.states.dims
+            begun = [np.asarray(batch.Z)[steps == 0, :dims] for steps, batch in batches]
+            varies = len({state.tobytes() for states in begun for state in states}) > 1
+        if varies:
+            raise InputError("the first state varies between episodes, and a PAC policy is for one first state only")
+
+    def _policy_again(self, episode: int, balancing: Balancing | None) -> PlanPolicy:
+        """What a past episode began with, from the log up to then."""
+        record, model = self._history[episode].metrics, self._planner.model
+        if model.batches is None:
+            raise InputError("the raw data of past episodes were dropped: use backend='exact' to keep them")
+        past = TransitionStore(model.recipe, len(model.embeddings))
+        for steps, batch in model.batches:
+            if past.n == record["transitions"]:
+                break
+            past.update(steps, batch)
+        planner = self._planner.over(past)
+        playing = None if balancing is None else balancing.candidate(record["active"])
+        task: Task = planner.task(len(self._history), playing)
+        now = Moment(episode, record["begun"])
+        return PlanPolicy(planner.plan(now, lambda: task), planner.states, planner.actions)
