@@ -374,6 +374,16 @@ class CMERL(Agent):
 
     # --- proofs ---
 
+    def _reward_claim(self) -> tuple[tuple[float, float] | None, FloatArray | None]:
+        known = None
+        if self._known_reward is not None and self._all_states is not None:
+            known = self._known_reward(self._all_states)
+        return (self._rewards.bounds if self._rewards.declared else None), known
+
+    @property
+    def _steps_differ(self) -> bool:
+        return not self.options.time_homogeneous
+
     def _problem(self) -> Problem:
         lo, hi = self.reward_range
         tabular = None
