@@ -15,8 +15,9 @@ from numpy.typing import ArrayLike, NDArray
 from cmerl import certificates, oracles
 from cmerl.agents import storage
 from cmerl.agents.balancing import Balance, balance
-from cmerl.agents.base import Agent, Policy, check_step
+from cmerl.agents.base import Agent, Policy, check_step, declared_range
 from cmerl.agents.calibration import about_next_states, about_values, motion_error
+from cmerl.agents.counting import CountingPlanner
 from cmerl.agents.lookahead import Lookahead
 from cmerl.agents.model_selection import haste, prediction_error
 from cmerl.agents.options import Auto, Options, RewardFunction
@@ -25,10 +26,11 @@ from cmerl.agents.rewards import KnownReward, RewardRange
 from cmerl.agents.transition_store import Memory
 from cmerl.agents.update_buffer import Pending, Seen
 from cmerl.agents.value_drift import LIMIT, late_rise
+from cmerl.confidence import KL, ConfidenceSet, FailureBudget, Greedy, Interval, Mode, Paper, Problem, as_mode
 from cmerl.confidence import Auto as AutoMode
-from cmerl.confidence import ConfidenceSet, FailureBudget, Greedy, Interval, Mode, Paper, Problem, as_mode
 from cmerl.embedding import ConditionalMeanEmbedding
-from cmerl.errors import CmerlError, InputError
+from cmerl.errors import CmerlError, InputError, MissingConstantError
+from cmerl.finite import TablePlan
 from cmerl.growing import nested, part
 from cmerl.kernels import Delta, Kernel, StateAction
 from cmerl.planning import Hope, Plan, Task, make_plan
@@ -120,6 +122,8 @@ class CMERL(Agent):
         angles: Angles = (),
     ) -> None:
         super().__init__(env, horizon=horizon, seed=seed)
+        if as_mode(bonus).from_counts and isinstance(reward_range, str):
+            reward_range = declared_range(env) or reward_range
         self.states = StateSpace.of(env.observation_space, angles)
         self.actions = ActionSet.of(env.action_space, actions, self._rng(3))
         all_states = self.states.all_states
@@ -164,7 +168,7 @@ class CMERL(Agent):
         self._evidence: dict[str, Any] = {}  # what the last episode proved
         self._rise_reported = False
         self._pending = Pending()
-        self._plans: dict[tuple[bool, float], Plan] = {}  # the latest; emptied by every update
+        self._plans: dict[tuple[bool, float], Plan | TablePlan] = {}  # the latest; emptied by every update
         self._replans = 0
         self._known_reward: KnownReward | None = None
         if options.reward != "learned":
@@ -172,11 +176,12 @@ class CMERL(Agent):
             if not rewards.declared and all_states is not None:
                 known = self._known_reward(all_states)
                 rewards.include(float(known.min()), float(known.max()))
+        self._counting = self._planner_from_counts()
         self._proofs: certificates.Proofs | None = None  # only provable modes have any
         if self.mode.provable:
             self.mode.check(self._problem())
             self._proofs = certificates.Proofs(self.mode, constants=options.constants, all_states=all_states)
-            if options.certify and not isinstance(self.mode, AutoMode):
+            if options.certify and not isinstance(self.mode, AutoMode) and self._counting is None:
                 truth = self._model, self._solution
                 self._proofs.know(*truth, self._problem(), self.states, self.actions.rows)
         if self.mode.needs_norms and all_states is None:
@@ -233,7 +238,10 @@ class CMERL(Agent):
     def policy(self, explore: bool = True) -> PlanPolicy:
         """The plan that the next episode would play; call it with an observation and a step."""
         plan = self._plan(explore)
-        ahead = Lookahead(plan, (self.seed, len(self.history))) if self._looks_ahead() else None
+        ahead = None
+        if self._looks_ahead():
+            assert isinstance(plan, Plan)
+            ahead = Lookahead(plan, (self.seed, len(self.history)))
         return PlanPolicy(plan, self.states, self.actions, ahead)
 
     def q_values(self, obs: Any, step: int = 0) -> FloatArray:
@@ -249,7 +257,15 @@ class CMERL(Agent):
                 f"bonus {self.mode.name!r} gives no bounds on values here (proof: {self._proof()}): use a provable "
                 "mode with its constants"
             )
-        return self._proofs.value_bounds(self._plan(), self._plan(sign=-1.0), self.states.encode(obs), step)
+        state = self.states.encode(obs)
+        if self._counting is not None:
+            plans = [self._table_plan(self._counting, sign) for sign in (-1, 1)]
+            lower, upper = (float(plan.value(state, step)[0]) for plan in plans)
+            return lower, upper
+        optimistic, pessimistic = self._plan(), self._plan(sign=-1.0)
+        assert isinstance(optimistic, Plan)
+        assert isinstance(pessimistic, Plan)
+        return self._proofs.value_bounds(optimistic, pessimistic, state, step)
 
     def confidence_set(self) -> ConfidenceSet:
         """C_t for the next episode, on finite state spaces, in the modes that have one radius."""
@@ -277,6 +293,10 @@ class CMERL(Agent):
             delta: failure probability in all, the agent's own included.
         """
         failure = certificates.check_request(epsilon, delta, self.delta, len(self.history))
+        if self._counting is not None:  # the last policy has a bound of its own, so that none needs to be drawn
+            policy = self.policy()
+            lost = self.certificate(policy).policy_loss_bound
+            return certificates.PacPolicy(policy, len(self.history), *certificates.says(lost, epsilon, delta))
         self._check_first_state()
         episode = int(self._rng(4, len(self.history)).integers(len(self.history)))
         policy = self._policy_again(episode)
@@ -307,6 +327,8 @@ class CMERL(Agent):
         """What plans without haste expect of an episode, compared with what the latest have returned."""
         order, starts = np.arange(len(self.actions)), self._memory.starts
         tasks = [replace(self._task(explore), discount=1.0) for explore in (False, True)]
+        if self._counting is not None:
+            tasks[1] = tasks[0]  # what is hoped for is in the certificate
         plans = [make_plan(self._memory.embeddings, task, episode=len(self.history), order=order) for task in tasks]
         greedy, hopeful = (float(plan.value(starts, 0).mean()) for plan in plans)
         return about_values(greedy, hopeful, [record.ret for record in self.history])
@@ -372,6 +394,57 @@ class CMERL(Agent):
             raise InputError(f"states must have shape (S, *{self.states.shape}), but has {array.shape}")
         return self.states.encode_many(array)
 
+    # --- counting ---
+
+    def _planner_from_counts(self) -> CountingPlanner | None:
+        """What plans in the modes that count; None in others."""
+        if not isinstance(self.mode, KL):
+            return None
+        self.mode.check(self._problem())
+        assert self._all_states is not None
+        ledger = self._ledger
+        if ledger is None:
+            raise MissingConstantError(f"bonus {self.mode.name!r} proves from counts, and cannot: {self._books}")
+        if len(self.actions) != ledger.world.actions:
+            raise InputError(f"bonus {self.mode.name!r} ranges over all actions of the space: drop actions=…")
+        return CountingPlanner(self.mode, ledger, self._all_states)
+
+    @property
+    def _bookkeeping(self) -> dict[str, Any]:
+        return {"growth": self.mode.growth, "eager": True} if isinstance(self.mode, KL) else {}
+
+    def _table_plan(self, counting: CountingPlanner, sign: int) -> TablePlan:
+        episode, E = len(self.history), self._memory.embeddings
+        return counting.plan(
+            self._task(True),
+            [e.freeze() for e in E],
+            self._order(episode),
+            episode=episode + self.broken_off + 1,
+            transitions=sum(e.n for e in E),
+            sign=sign,
+        )
+
+    def _counted_plan(self, counting: CountingPlanner, sign: float) -> Plan | TablePlan:
+        """The plan of the next episode in the modes that count."""
+        table = self._table_plan(counting, 1 if sign > 0 else -1)
+        if counting.practical is None or sign < 0:
+            return table
+        task = replace(table.task, mode=counting.practical)
+        proposed = make_plan(self._memory.embeddings, task, episode=table.episode, order=table.order)
+        return counting.choose(proposed, table)
+
+    def _gap(self, start: int) -> float | None:
+        if self._counting is None or self._counting.gaps is None:
+            return None
+        return float(self._counting.gaps[start])
+
+    def _counted_evidence(self, counting: CountingPlanner) -> dict[str, Any]:
+        evidence: dict[str, Any] = {"played": counting.guarded_by}
+        if self.options.certify and isinstance(self._model, oracles.FiniteModel):
+            assert isinstance(self._solution, oracles.Solution)
+            evidence |= counting.check(self._model, self._solution)
+        return evidence
+
     # --- proofs ---
 
     def _reward_claim(self) -> tuple[tuple[float, float] | None, FloatArray | None]:
@@ -421,12 +494,14 @@ class CMERL(Agent):
             return self._weigh_candidates(self.mode)
         if self._proofs is None:
             return {}
+        if self._counting is not None:
+            return self._counted_evidence(self._counting)
         Z, complete = self._played()
         so_far = self.history[-1].metrics.get("excess") if self.history else 0.0
         episodes = len(self.history) + 1
-        return self._proofs.evidence(
-            self._plan(), self._grounds(), Z, complete=complete, so_far=so_far, episodes=episodes
-        )
+        plan = self._plan()
+        assert isinstance(plan, Plan)
+        return self._proofs.evidence(plan, self._grounds(), Z, complete=complete, so_far=so_far, episodes=episodes)
 
     def _played(self) -> tuple[FloatArray, bool]:
         """The state-actions of the pending episode, and whether it went on to its horizon or a terminal state."""
@@ -472,9 +547,10 @@ class CMERL(Agent):
 
     def _weigh_candidates(self, mode: AutoMode) -> dict[str, Any]:
         """What the pending episode tells of the candidate that played it."""
-        now, (Z, complete) = self._balance(), self._played()
+        now, (Z, complete), plan = self._balance(), self._played(), self._plan()
+        assert isinstance(plan, Plan)
         turn, ret = now.turn(), sum(s.reward for s in self._pending.seen)
-        excess = certificates.realised_excess(self._plan(), self._memory.embeddings, Z, complete=complete)
+        excess = certificates.realised_excess(plan, self._memory.embeddings, Z, complete=complete)
         greedy = None
         if not mode.provable:
             excess = min(excess, now.span)  # no episode loses more than everything; a martingale must not be cut
@@ -519,7 +595,7 @@ class CMERL(Agent):
         """What a plan depends on besides the data."""
         return self.reward_range, self._rewards.may_end, self._hope()
 
-    def _plan(self, explore: bool = True, sign: float = 1.0) -> Plan:
+    def _plan(self, explore: bool = True, sign: float = 1.0) -> Plan | TablePlan:
         """The plan of the next episode, made once; one that has outlived its episode only breaks ties anew."""
         key, episode = (explore, sign), len(self.history)
         plan = self._plans.get(key)
@@ -535,7 +611,11 @@ class CMERL(Agent):
         """Whether plans are made anew inside episodes; looking ahead also does well with one, and takes time."""
         return self.options.replan and not self._looks_ahead()
 
-    def _make_plan(self, explore: bool, sign: float, episode: int, replans: int, first_step: int) -> Plan:
+    def _make_plan(self, explore: bool, sign: float, episode: int, replans: int, first_step: int) -> Plan | TablePlan:
+        if self._counting is not None and explore:
+            return self._counted_plan(self._counting, sign)
+        later = self._plans.get((explore, sign))
+        assert not isinstance(later, TablePlan)
         return make_plan(
             self._memory.embeddings,
             self._task(explore),
@@ -543,7 +623,7 @@ class CMERL(Agent):
             order=self._order(episode, replans),
             first_step=first_step,
             sign=sign,
-            later=self._plans.get((explore, sign)),
+            later=later,
         )
 
     # --- learning ---
@@ -609,10 +689,15 @@ class CMERL(Agent):
             "uncertainty": self._uncertainty(policy.plan, self.states.encode(start)),
             "begun": policy.plan.episode,
             "transitions": policy.plan.transitions,
+            **(
+                {"regret_bound": self._ledger.bound}
+                if self._counting is not None and self._ledger is not None
+                else {}
+            ),
             **self._evidence,
         }
 
-    def _uncertainty(self, plan: Plan, state: FloatArray) -> float:
+    def _uncertainty(self, plan: Plan | TablePlan, state: FloatArray) -> float:
         """σ at a first state and the action that the plan takes there."""
         sigma = plan.views[0].grid(state).std()[0, plan.act(state, 0)[0]]
         return float(sigma)

@@ -89,7 +89,7 @@ class Options:
         return cls(
             kernel=chosen,
             value_kernel=choose_value_kernel(value_kernel, states, chosen, provable=mode.provable),
-            lam=(1.0 if mode.provable else 0.1) if lam == "auto" else check_constant("lam", lam),
+            lam=mode.default_lam if lam == "auto" else check_constant("lam", lam),
             mode=mode,
             reward=reward,
             backend=backend,

@@ -16,6 +16,7 @@ from cmerl.agents.base import check_step
 from cmerl.agents.lookahead import Lookahead
 from cmerl.embedding import ContinuousView, SmoothView
 from cmerl.errors import InputError
+from cmerl.finite import TablePlan
 from cmerl.planning import Plan
 from cmerl.q_gradient import Hill
 from cmerl.spaces import StateSpace
@@ -35,7 +36,7 @@ class PlanPolicy:
         ahead: looks ahead from the states that are met, one after the other; None where the plan alone decides.
     """
 
-    plan: Plan
+    plan: Plan | TablePlan
     states: StateSpace
     actions: ActionSet
     ahead: Lookahead | None = None
@@ -47,6 +48,7 @@ class PlanPolicy:
         best = self.plan.act(state, step)[0] if self.ahead is None else self.ahead.act(state, step)
         if self.ahead is not None or not self._refinable:
             return self.actions.values[best]
+        assert isinstance(self.plan, Plan)  # tables are for finitely many actions
         hill, start = Hill(self.plan, state, step), self.actions.rows[best]
         height = float(hill(start[None])[0])
         row = start if height == -np.inf else refine(hill, hill.slope, start, height)

@@ -2,7 +2,7 @@
 
 from cmerl.certificates.evidence import Certifier, estimate_constants, realised_excess, regret_bound
 from cmerl.certificates.ledger import Certificate, Ledger
-from cmerl.certificates.pac import PacPolicy, check_request, statement
+from cmerl.certificates.pac import PacPolicy, check_request, says, statement
 from cmerl.certificates.proofs import HOLDS, Grounds, Proofs
 
 __all__ = [
@@ -17,5 +17,6 @@ __all__ = [
     "estimate_constants",
     "realised_excess",
     "regret_bound",
+    "says",
     "statement",
 ]

@@ -21,6 +21,7 @@ from cmerl.confidence import (
 )
 from cmerl.embedding import Embedding
 from cmerl.embedding.exact.grids import Layout
+from cmerl.finite import TablePlan
 from cmerl.oracles import FiniteModel, Solution
 from cmerl.planning import Plan
 from cmerl.transitions import Points, PointSet, Transitions, concatenate
@@ -121,7 +122,7 @@ def estimate_constants(
     data: Sequence[Transitions] | None,
     actions: FloatArray,
     problem: Problem,
-    plan: Plan,
+    plan: Plan | TablePlan,
     all_states: Points | None,
     delta: float,
 ) -> dict[str, Interval]:

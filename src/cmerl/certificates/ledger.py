@@ -70,6 +70,7 @@ class Ledger:
         self.episodes = self.broken = 0
         self.bound = 0.0
         self.void: str | None = None
+        self._q: FloatArray | None = None
 
     def enter(
         self,
@@ -127,7 +128,13 @@ class Ledger:
     def refresh(self) -> None:
         """Compute the bounds on V* anew; both they and the former ones hold, so the smaller do."""
         self.balls = Balls(self.counts.copy(), self.budget)
-        _, self.upper = self.balls.optimistic(self.upper)
+        self._q, self.upper = self.balls.optimistic(self.upper)
+
+    def optimistic(self) -> tuple[FloatArray, FloatArray]:
+        """Q (H, S, A) and V (H+1, S) of the last refresh, less r_min per step."""
+        if self._q is None:
+            self._q, _ = self.balls.optimistic(self.upper)
+        return self._q, self.upper
 
     def _from_returns(self, upper: FloatArray) -> float:
         """Σ_t V*(s₁ᵗ) − Σ_t return_t, and what luck can make of the difference between returns and expectations."""

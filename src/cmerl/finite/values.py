@@ -118,6 +118,33 @@ class Balls:
             V[step] = np.clip(best, 0.0, world.cap(step))
         return Q, V
 
+    def contain(self, P: FloatArray) -> bool:
+        """Whether all true laws (S, A, outcomes) lie in their uniform balls; only where all steps have the same."""
+        world, (p, eps) = self.world, self._uniform
+        outcome = _outcome(self.counts.outcomes, world, joint=False)
+        true = np.take_along_axis(P.reshape(-1, world.outcomes), outcome[: world.states * world.actions], axis=1)
+        if world.per_step:
+            true = np.tile(P.reshape(-1, world.outcomes), (world.horizon, 1))
+            true = np.take_along_axis(true, outcome, axis=1)
+        on = p > 0
+        with np.errstate(divide="ignore"):
+            divergence = np.where(on, p * np.log(np.where(on, p, 1.0) / np.where(on, true, 1.0)), 0.0).sum(axis=1)
+        return bool((divergence <= eps + 1e-12).all())
+
+    def expected(self, V: FloatArray) -> FloatArray:
+        """Mean reward and mean V_{h+1} of what followed (H, S, A), with V (H+1, S); 0 where nothing did."""
+        world, atoms, paid = self.world, self.counts.outcomes, self.counts.paid
+        n = np.maximum(self.counts.visits, 1.0)
+        middle = None if paid is None else (paid.n * 0.5 * (paid.low + paid.high)).sum(axis=1) / n
+        reward = self.rewards[0] if middle is None else middle
+        p, outcome = atoms.n / n[:, None], _outcome(atoms, world, joint=False)
+        found = np.empty((world.horizon, world.states, world.actions))
+        for step in range(world.horizon):
+            rows = self._rows(step)
+            after = (p[rows] * self._with_end(V[step + 1], step + 1)[outcome[rows]]).sum(axis=1)
+            found[step] = (reward[rows] + after).reshape(world.states, world.actions)
+        return found
+
     def _rows(self, step: int) -> slice:
         size = self.world.states * self.world.actions
         first = step * size if self.world.per_step else 0
