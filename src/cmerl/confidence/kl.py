@@ -17,6 +17,7 @@ from cmerl.errors import InputError
 
 FloatArray = NDArray[np.float64]
 
+TINY = float(np.finfo(np.float64).tiny)
 LARGE, SMALL = 600.0, 30.0  # −log x below which x = 0 will do: what float64 can hold, and what changes no answer
 
 
@@ -145,13 +146,13 @@ def least_mean(
         pu = p * u
         mass = np.where(active, pu.sum(axis=-1), 1.0)
         gain = (p * np.log1p(t)).sum(axis=-1)
-        f = np.maximum(gain + np.log(mass), np.finfo(float).tiny)
+        f = np.maximum(gain + np.log(mass), TINY)
         wrong = np.where(active, np.log(f) - goal, 0.0)
         if np.abs(wrong).max() <= tolerance:
             break
         above = wrong > 0
         low, high = np.where(above, y, low), np.where(above, high, y)
-        slope = np.minimum(mass - (pu * u).sum(axis=-1) / mass, -np.finfo(float).tiny)
+        slope = np.minimum(mass - (pu * u).sum(axis=-1) / mass, -TINY)
         newton = y - wrong * f / slope
         middle = 0.5 * (low + high)
         y = np.where(active, np.where((newton > low) & (newton < high), newton, middle), 0.0)

@@ -118,6 +118,29 @@ class Balls:
             V[step] = np.clip(best, 0.0, world.cap(step))
         return Q, V
 
+    def interval(self, table: NDArray[np.intp]) -> tuple[FloatArray, FloatArray]:
+        """Bounds below and above V (H+1, S) of a policy (H, S), as by ``evaluate`` but both at once and quicker."""
+        world, (p, eps) = self.world, self._uniform
+        H, S, A = world.horizon, world.states, world.actions
+        outcome = _outcome(self.counts.outcomes, world, joint=False)
+        V = np.zeros((2, H + 1, S))
+        sign = np.array([[-1.0], [1.0]])
+        start = None
+        for step in reversed(range(H)):
+            rows = np.arange(S) * A + table[step] + self._rows(step).start
+            W = np.stack([self._with_end(v, step + 1) for v in V[:, step + 1]])
+            end = np.array([[W[0].min()], [W[1].max()]])
+            away = np.maximum(sign * (end - W), 0.0)
+            gap, start = least_mean(
+                np.broadcast_to(p[rows], (2, *p[rows].shape)),
+                away[:, outcome[rows]],
+                np.broadcast_to(eps[rows], (2, S)),
+                start=start,
+            )
+            reward = np.stack([self.rewards[0][rows], self.rewards[1][rows]])
+            V[:, step] = np.clip(reward + end - sign * gap, 0.0, world.cap(step))
+        return V[0], V[1]
+
     def contain(self, P: FloatArray) -> bool:
         """Whether all true laws (S, A, outcomes) lie in their uniform balls; only where all steps have the same."""
         world, (p, eps) = self.world, self._uniform
