@@ -8,6 +8,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from cmerl.finite import TablePlan
 from cmerl.planning import Plan
 
 FloatArray = NDArray[np.float64]
@@ -24,6 +25,6 @@ class EpisodeActor(Protocol):
 class Actor(Protocol):
     """A way to act on plans; it holds no state of its own."""
 
-    def begin_episode(self, plan: Plan, actions: FloatArray, seed: Sequence[int]) -> EpisodeActor:
+    def begin_episode(self, plan: Plan | TablePlan, actions: FloatArray, seed: Sequence[int]) -> EpisodeActor:
         """Act on a plan over candidate actions (A, d_a); ``seed`` is for what is drawn."""
         ...

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from cmerl.finite import TablePlan
 from cmerl.planning import Plan
 
 FloatArray = NDArray[np.float64]
@@ -17,7 +18,7 @@ FloatArray = NDArray[np.float64]
 class Greedy:
     """The best of the candidates."""
 
-    def begin_episode(self, plan: Plan, actions: FloatArray, seed: Sequence[int]) -> GreedyActor:
+    def begin_episode(self, plan: Plan | TablePlan, actions: FloatArray, seed: Sequence[int]) -> GreedyActor:
         """Nothing is drawn and nothing remembered."""
         return GreedyActor(plan, actions)
 
@@ -26,7 +27,7 @@ class Greedy:
 class GreedyActor:
     """Acts greedily on one plan."""
 
-    plan: Plan
+    plan: Plan | TablePlan
     actions: FloatArray
 
     def act(self, state: FloatArray, step: int) -> FloatArray:

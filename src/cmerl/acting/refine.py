@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cmerl.embedding import ContinuousView, Grid, SmoothView
+from cmerl.finite import TablePlan
 from cmerl.planning import Plan, Site, Stage
 
 FloatArray = NDArray[np.float64]
@@ -30,11 +31,12 @@ class Refined:
     difference: float = 0.05
     known: float = 0.8
 
-    def begin_episode(self, plan: Plan, actions: FloatArray, seed: Sequence[int]) -> RefinedActor:
+    def begin_episode(self, plan: Plan | TablePlan, actions: FloatArray, seed: Sequence[int]) -> RefinedActor:
         """Nothing is drawn and nothing remembered."""
+        assert isinstance(plan, Plan)  # tables are for finite worlds
         return RefinedActor(self, plan, actions)
 
-    def suits(self, plan: Plan, actions: FloatArray) -> bool:
+    def suits(self, plan: Plan | TablePlan, actions: FloatArray) -> bool:
         """Whether actions between the candidates can be compared, and that is worth its time.
 
         A displacement is slow to ask, and in one dimension candidates leave nothing to gain; a known reward is known

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cmerl.embedding import SimulatingView
+from cmerl.finite import TablePlan
 from cmerl.planning import Plan, clip_value
 
 FloatArray = NDArray[np.float64]
@@ -39,8 +40,9 @@ class Shooting:
     shares: tuple[float, ...] = (0.1, 0.3, 0.6)
     landmarks: int = 300
 
-    def begin_episode(self, plan: Plan, actions: FloatArray, seed: Sequence[int]) -> ShootingActor:
+    def begin_episode(self, plan: Plan | TablePlan, actions: FloatArray, seed: Sequence[int]) -> ShootingActor:
         """Search through one episode."""
+        assert isinstance(plan, Plan)  # tables are for finite worlds
         return ShootingActor(self, plan, actions, tuple(seed))
 
 

@@ -15,21 +15,22 @@ from numpy.typing import ArrayLike, NDArray
 
 from cmerl.acting import Actor, Greedy, Shooting
 from cmerl.agents import storage
-from cmerl.agents.base import Agent, Policy
+from cmerl.agents.base import Agent, Policy, declared_range
 from cmerl.agents.calibration import about_next_states, about_values, model_error
+from cmerl.agents.counting import CountingPlanner
 from cmerl.agents.options import Auto, Options, RewardFunction
-from cmerl.agents.planner import Backward, Moment, Parts, Planner
+from cmerl.agents.planner import AnyPlan, Backward, Moment, Parts, Planner
 from cmerl.agents.policies import PlanPolicy
 from cmerl.agents.settings import Settings
 from cmerl.agents.transition_store import TransitionStore
 from cmerl.agents.update_buffer import Seen, UpdateBuffer
+from cmerl.confidence import KL, Mode, Paper, as_mode
 from cmerl.confidence import Auto as AutoMode
-from cmerl.confidence import Mode, Paper, as_mode
 from cmerl.embedding import ConditionalMeanEmbedding
-from cmerl.errors import CmerlError, InputError
+from cmerl.errors import CmerlError, InputError, MissingConstantError
 from cmerl.growing import nested, part
 from cmerl.optimism import Optimism
-from cmerl.planning import Plan, Task, is_kernel_embedding, make_plan
+from cmerl.planning import Task, is_kernel_embedding, make_plan
 from cmerl.rewards import KnownReward, RewardRange
 from cmerl.spaces import Angles, StateSpace
 from cmerl.spaces.actions import ActionSet
@@ -133,6 +134,8 @@ class CMERL(Agent):
         settings: Settings | None = None,
     ) -> None:
         super().__init__(env, horizon=horizon, seed=seed)
+        if as_mode(bonus).from_counts and isinstance(reward_range, str):
+            reward_range = declared_range(env) or reward_range
         self.states = StateSpace.of(env.observation_space, angles)
         self.actions = ActionSet.of(env.action_space, actions, self._rng(3))
         all_states = self.states.all_states
@@ -185,6 +188,7 @@ class CMERL(Agent):
             self._rng,
             self._parts,
         )
+        self.planner.counting = self._counting_planner(all_states)
         self.updates = options.settings.updates
         self._pending = UpdateBuffer()
         self._evidence: dict[str, Any] = {}  # what the last episode proved
@@ -209,6 +213,19 @@ class CMERL(Agent):
             if not self.rewards.declared:
                 self.rewards.include(float(values.min()), float(values.max()))
         return known
+
+    def _counting_planner(self, all_states: FloatArray | None) -> CountingPlanner | None:
+        """What plans in the modes that count; None in others."""
+        mode, ledger = self.mode, None
+        if not isinstance(mode, KL):
+            return None
+        mode.check(self.planner.problem())
+        ledger = self._ledger
+        if ledger is None or all_states is None:
+            raise MissingConstantError(f"bonus {mode.name!r} proves from counts, and cannot: {self._books}")
+        if len(self.actions) != ledger.world.actions:
+            raise InputError(f"bonus {mode.name!r} ranges over all actions of the space: drop actions=…")
+        return CountingPlanner(mode, ledger, all_states)
 
     # --- for users ---
 
@@ -268,7 +285,8 @@ class CMERL(Agent):
     def value_bounds(self, obs: Any, step: int = 0) -> tuple[float, float]:
         """(lower, upper) bounds on V* that hold with probability 1 − delta, in provable modes."""
         check_step(step, self.horizon)
-        return self.proving.value_bounds(self._plan(), self._plan(sign=-1.0), self.states.encode(obs), step)
+        plans = self.planner.bounding_plans(self._now, self._task)
+        return self.proving.value_bounds(plans, self.states.encode(obs), step)
 
     def confidence_set(self) -> ConfidenceSet:
         """C_t for the next episode, on finite state spaces, in the modes that have one radius."""
@@ -288,6 +306,9 @@ class CMERL(Agent):
             epsilon: what the policy may lose.
             delta: failure probability in all, the agent's own included.
         """
+        if self.planner.counting is not None:
+            policy = self.policy()
+            return self.proving.last_policy(policy, self.certificate(policy).policy_loss_bound, epsilon, delta)
         return self.proving.pac_policy(epsilon, delta, self.balancing)
 
     @cached_property
@@ -325,7 +346,7 @@ class CMERL(Agent):
     def _about_values(self) -> str:
         """What undiscounted plans expect of an episode, compared with what the latest have returned."""
         order, starts = np.arange(len(self.actions)), self.model.starts
-        tasks = [replace(self._task(explore), discount=1.0) for explore in (False, True)]
+        tasks = [replace(self._task(explore), discount=1.0) for explore in (False, self.planner.counting is None)]
         plans = [make_plan(self.model.embeddings, task, episode=len(self.history), order=order) for task in tasks]
         greedy, optimistic = (float(plan.value(starts, 0).mean()) for plan in plans)
         return about_values(greedy, optimistic, [record.ret for record in self.history])
@@ -344,11 +365,11 @@ class CMERL(Agent):
         candidate = None if self.balancing is None else self.balancing.candidate()
         return self.planner.task(len(self.history), candidate, explore=explore)
 
-    def _plan(self, explore: bool = True, sign: float = 1.0) -> Plan:
+    def _plan(self, explore: bool = True, sign: float = 1.0) -> AnyPlan:
         """Lines 3-6: the backward pass."""
         return self.planner.plan(self._now, lambda: self._task(explore), explore=explore, sign=sign)
 
-    def _policy_of(self, plan: Plan) -> PlanPolicy:
+    def _policy_of(self, plan: AnyPlan) -> PlanPolicy:
         """Lines 7-8: how the plan becomes actions."""
         refined = self.options.settings.refined
         actor: Actor = self._parts.actor or self.model.actor
@@ -444,8 +465,28 @@ class CMERL(Agent):
             "uncertainty": float(plan.views[0].grid(state).std()[0, plan.act(state, 0)[0]]),
             "begun": plan.episode,
             "transitions": plan.transitions,
+            **({} if self.planner.counting is None else {"regret_bound": self.planner.counting.ledger.bound}),
             **self._evidence,
         }
+
+    # --- what a certificate is about ---
+
+    def _reward_claim(self) -> tuple[tuple[float, float] | None, FloatArray | None]:
+        reward, all_states = self.planner.known_reward, self.planner.all_states
+        known = None if reward is None or all_states is None else reward(all_states)
+        return (self.rewards.bounds if self.rewards.declared else None), known
+
+    @property
+    def _steps_differ(self) -> bool:
+        return not self.options.time_homogeneous
+
+    @property
+    def _bookkeeping(self) -> dict[str, Any]:
+        return {"growth": self.mode.growth, "eager": True} if isinstance(self.mode, KL) else {}
+
+    def _gap(self, start: int) -> float | None:
+        counting = self.planner.counting
+        return None if counting is None or counting.gaps is None else float(counting.gaps[start])
 
     # --- on disk ---
 

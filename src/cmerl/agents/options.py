@@ -98,7 +98,7 @@ class Options:
             most_dimensions=settings.most_dimensions,
         )
         chosen = choose_kernel(kernel, states, actions, settings.kernels, provable=mode.provable)
-        ridge = (1.0 if mode.provable else 0.1) if lam == "auto" else check_constant("lam", lam)
+        ridge = mode.default_lam if lam == "auto" else check_constant("lam", lam)
         if mode.provable and chosen is not None:
             check_stable(ridge, chosen, mode)
         return cls(

@@ -10,9 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cmerl.acting import Actor
+from cmerl.agents.counting import CountingPlanner
 from cmerl.agents.options import Options
 from cmerl.agents.transition_store import TransitionStore
 from cmerl.confidence import Candidate, FailureBudget, Greedy, Problem
+from cmerl.finite import TablePlan
 from cmerl.kernels import Delta, StateAction
 from cmerl.model_selection import planning_discount
 from cmerl.optimism import Ceilings, Optimism, RangeCeiling, SeenCeiling, Situation
@@ -24,6 +26,8 @@ from cmerl.spaces.actions import ActionSet
 FloatArray = NDArray[np.float64]
 Backward = Callable[..., Plan]
 """A backward pass, with the arguments of `cmerl.planning.make_plan`."""
+AnyPlan = Plan | TablePlan
+"""A plan over a model, or a table from counts."""
 
 
 class Parts(NamedTuple):
@@ -61,6 +65,7 @@ class Planner:
         all_states: every state (S, d) where they are finitely many, else None.
         rng: a generator for a purpose.
         parts: of the user's own.
+        counting: plans from counts, in the modes that do; None in others.
     """
 
     options: Options
@@ -73,7 +78,8 @@ class Planner:
     all_states: FloatArray | None
     rng: Callable[..., np.random.Generator]
     parts: Parts = field(default_factory=Parts)
-    _plans: dict[tuple[bool, float], Plan] = field(init=False, default_factory=dict)  # emptied by every update
+    counting: CountingPlanner | None = None
+    _plans: dict[tuple[bool, float], AnyPlan] = field(init=False, default_factory=dict)  # emptied by every update
     _unlimited: tuple[Plan, Plan] | None = field(init=False, default=None)  # a plan, and one without max_return
 
     def problem(self) -> Problem:
@@ -142,25 +148,35 @@ class Planner:
         orders = np.tile(np.arange(len(self.actions)), (self.horizon, 1))
         return self.rng(1, episode, replans).permuted(orders, axis=1)
 
-    def plan(self, now: Moment, task: Callable[[], Task], *, explore: bool = True, sign: float = 1.0) -> Plan:
+    def plan(self, now: Moment, task: Callable[[], Task], *, explore: bool = True, sign: float = 1.0) -> AnyPlan:
         """The plan of the next episode, made once; one that has outlived its episode only breaks ties anew."""
         key = explore, sign
         plan = self._plans.get(key)
         if plan is None or plan.episode != now.begun:
-            plan = self._plans[key] = self._make(now, task(), self.order(now.episode), 0, sign, plan)
+            later = plan if isinstance(plan, Plan) else None
+            plan = self._plans[key] = self._make(now, task(), self.order(now.episode), 0, sign, later)
         return plan
 
-    def replan(self, now: Moment, task: Task, replans: int, step: int) -> Plan:
+    def replan(self, now: Moment, task: Task, replans: int, step: int) -> AnyPlan:
         """A plan for the steps from ``step`` on."""
         plan = self._plans[True, 1.0] = self._make(now, task, self.order(now.episode, replans), step, 1.0, None)
         return plan
 
     def _make(
         self, now: Moment, task: Task, order: NDArray[np.intp], step: int, sign: float, later: Plan | None
-    ) -> Plan:
+    ) -> AnyPlan:
+        if self.counting is not None and task.mode.from_counts:
+            return self.counting.plan(self.model.embeddings, task, order, now.begun, sign, self.parts.backward)
         return self.parts.backward(
             self.model.embeddings, task, episode=now.begun, order=order, first_step=step, sign=sign, later=later
         )
+
+    def bounding_plans(self, now: Moment, task: Callable[[], Task]) -> tuple[AnyPlan, AnyPlan]:
+        """A plan above V* and one below it, where the mode proves that."""
+        if self.counting is None:
+            return self.plan(now, task), self.plan(now, task, sign=-1.0)
+        about = self.model.embeddings, task(), self.order(now.episode), now.begun
+        return self.counting.table(*about, 1.0), self.counting.table(*about, -1.0)
 
     def without_max_return(self, plan: Plan) -> Plan:
         """A plan without a known maximal return, which tells nothing of states that no episode reaches at a step."""

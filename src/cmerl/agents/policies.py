@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from cmerl.acting import Actor, EpisodeActor, Greedy, Shooting
 from cmerl.errors import InputError
+from cmerl.finite import TablePlan
 from cmerl.planning import Plan
 from cmerl.spaces import StateSpace
 from cmerl.spaces.actions import ActionSet
@@ -32,7 +33,7 @@ class PlanPolicy:
         seed: of what the actor draws.
     """
 
-    plan: Plan
+    plan: Plan | TablePlan
     states: StateSpace
     actions: ActionSet
     actor: Actor = field(default_factory=Greedy)

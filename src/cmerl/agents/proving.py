@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from cmerl import certificates, oracles
 from cmerl.agents.balancing import Balance, balance
 from cmerl.agents.base import EpisodeRecord
-from cmerl.agents.planner import Moment, Planner
+from cmerl.agents.planner import AnyPlan, Moment, Planner
 from cmerl.agents.policies import PlanPolicy
 from cmerl.agents.transition_store import TransitionStore
 from cmerl.agents.update_buffer import UpdateBuffer
@@ -41,8 +41,9 @@ class Balancing:
         labels = [candidate.label for candidate in self._mode.candidates]
         return self._mode.candidates[self.now().turn() if playing is None else labels.index(playing)]
 
-    def evidence(self, plan: Plan, greedy: Plan, pending: UpdateBuffer) -> dict[str, Any]:
+    def evidence(self, plan: AnyPlan, greedy: AnyPlan, pending: UpdateBuffer) -> dict[str, Any]:
         """What the pending episode tells of the candidate that played it."""
+        assert isinstance(plan, Plan)
         now, Z = self.now(), pending.state_actions
         turn, complete = now.turn(), pending.complete(self._planner.horizon)
         excess = certificates.realised_excess(plan, self._planner.model.proven, Z, complete=complete)
@@ -65,12 +66,12 @@ class Proving:
     """
 
     def __init__(self, planner: Planner, history: Sequence[EpisodeRecord], truth: tuple[Any, Any]) -> None:
-        self._planner, self._history, self._world = planner, history, truth[0]
+        self._planner, self._history, (self._world, self._solution) = planner, history, truth
         self.proofs: certificates.Proofs | None = None
         mode, options = planner.options.mode, planner.options
         if mode.provable:
             self.proofs = certificates.Proofs(mode, constants=options.constants, all_states=planner.all_states)
-            if options.certify and not isinstance(mode, Auto):
+            if options.certify and not isinstance(mode, Auto) and planner.counting is None:
                 self.proofs.know(*truth, planner.problem(), planner.states, planner.actions.rows)
 
     def statement(self) -> str:
@@ -96,14 +97,17 @@ class Proving:
             self._left_range(),
         )
 
-    def value_bounds(self, optimistic: Plan, pessimistic: Plan, state: FloatArray, step: int) -> tuple[float, float]:
-        """(lower, upper) bounds on V* at one state, from the plans of the moment."""
+    def value_bounds(self, plans: tuple[AnyPlan, AnyPlan], state: FloatArray, step: int) -> tuple[float, float]:
+        """(lower, upper) bounds on V* at one state, from a plan above V* and one below it."""
         mode, most = self._planner.options.mode, self._planner.options.max_return
         if self.proofs is None or not self.statement().startswith("holds"):
             raise InputError(
                 f"bonus {mode.name!r} gives no bounds on values here (proof: {self.statement()}): use a provable "
                 "mode with its constants"
             )
+        optimistic, pessimistic = plans
+        if not (isinstance(optimistic, Plan) and isinstance(pessimistic, Plan)):
+            return float(pessimistic.value(state, step)[0]), float(optimistic.value(state, step)[0])
         if most is None:
             return self.proofs.value_bounds(optimistic, pessimistic, state, step)
         begins = step == 0 and bool(np.any(np.all(self._planner.model.starts == state, axis=1)))
@@ -118,7 +122,7 @@ class Proving:
             )
         return self.proofs.confidence_set(self._grounds(begun))
 
-    def estimate_constants(self, plan: Plan, delta: float | None) -> dict[str, Interval]:
+    def estimate_constants(self, plan: AnyPlan, delta: float | None) -> dict[str, Interval]:
         """What the data say about B_P and B_V: bounds, those on B_P with probability 1 − delta."""
         planner, model = self._planner, self._planner.model
         share = FailureBudget(planner.options.delta if delta is None else delta, learned_reward=False).delta
@@ -126,14 +130,19 @@ class Proving:
         problem, actions = planner.problem(), planner.actions.rows
         return certificates.estimate_constants(model.proven, data, actions, problem, plan, planner.all_states, share)
 
-    def check_constants(self, plan: Plan) -> None:
+    def check_constants(self, plan: AnyPlan) -> None:
         """Warn about constants of the user's that the data contradict."""
         assert self.proofs is not None
         self.proofs.check_constants(self.estimate_constants(plan, None))
 
-    def evidence(self, plan: Plan, pending: UpdateBuffer) -> dict[str, Any]:
+    def evidence(self, plan: AnyPlan, pending: UpdateBuffer) -> dict[str, Any]:
         """What the episode that has just been played, but not yet learned from, proves."""
         assert self.proofs is not None
+        counting = self._planner.counting
+        if counting is not None:
+            known = self._planner.options.certify and isinstance(self._world, oracles.FiniteModel)
+            return {"played": counting.guarded_by, **(counting.check(self._world, self._solution) if known else {})}
+        assert isinstance(plan, Plan)
         self.proofs.check_return(pending.total_reward, self._planner.options.max_return)
         so_far = self._history[-1].metrics.get("excess") if self._history else 0.0
         return self.proofs.evidence(
@@ -157,6 +166,11 @@ class Proving:
         return certificates.PacPolicy(
             policy, episode, *certificates.statement(bound, episodes, failure, epsilon, delta, words)
         )
+
+    def last_policy(self, policy: PlanPolicy, lost: float, epsilon: float, delta: float) -> certificates.PacPolicy:
+        """A policy with a bound of its own on what it loses, so that none needs to be drawn."""
+        certificates.check_request(epsilon, delta, self._planner.options.delta, len(self._history))
+        return certificates.PacPolicy(policy, len(self._history), *certificates.says(lost, epsilon, delta))
 
     def _check_first_state(self) -> None:
         if isinstance(self._world, oracles.FiniteModel):

@@ -21,6 +21,7 @@ from cmerl.confidence import (
 )
 from cmerl.embedding import KernelEmbedding
 from cmerl.embedding.exact.grids import Layout
+from cmerl.finite import TablePlan
 from cmerl.oracles import FiniteModel, Solution
 from cmerl.planning import Plan
 from cmerl.transitions import Points, PointSet, Transitions, concatenate
@@ -131,7 +132,7 @@ def estimate_constants(
     data: Sequence[Transitions] | None,
     actions: FloatArray,
     problem: Problem,
-    plan: Plan,
+    plan: Plan | TablePlan,
     all_states: Points | None,
     delta: float,
 ) -> dict[str, Interval]:

@@ -73,7 +73,11 @@ def statement(
     """
     if bound is None:
         return None, False, f"nothing is proven of this policy (proof: {proof})"
-    lost = bound / (failure * episodes)
+    return says(bound / (failure * episodes), epsilon, delta)
+
+
+def says(lost: float, epsilon: float, delta: float) -> tuple[float, bool, str]:
+    """What holds for a policy that loses at most ``lost``: ε, if it will do, words."""
     words = f"with probability at least {1 - delta:g}, this policy loses at most {lost:.4g} from the first state"
     if lost <= epsilon:
         return lost, True, f"{words}, as asked"

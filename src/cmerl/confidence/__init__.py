@@ -1,6 +1,7 @@
 """Confidence: radii, bonus modes, and the confidence set as an object."""
 
 from cmerl.confidence.auto import Auto, AutoProvable, Candidate, scales
+from cmerl.confidence.counting import KL, Guarded
 from cmerl.confidence.estimates import Interval, operator_norm
 from cmerl.confidence.modes import Greedy, Mode, Practical, Sigma
 from cmerl.confidence.norms import NearNorms, NormCalculator, constant_norm
@@ -19,6 +20,7 @@ from cmerl.confidence.sets import ConfidenceSet, Estimate, FiniteDomain
 from cmerl.confidence.terms import BonusTerms, ValueNorms
 
 __all__ = [
+    "KL",
     "MODES",
     "Auto",
     "AutoProvable",
@@ -29,6 +31,7 @@ __all__ = [
     "FailureBudget",
     "FiniteDomain",
     "Greedy",
+    "Guarded",
     "Interval",
     "Misspecified",
     "Mode",

@@ -46,6 +46,7 @@ class Auto(Mode):
 
     name: ClassVar[str] = "auto"
     provable: ClassVar[bool] = False
+    default_lam: ClassVar[float] = 0.1
     candidates: tuple[Candidate, ...] = scales()
     width: float = 1.0
     floor: float = 0.1
@@ -86,6 +87,7 @@ class AutoProvable(Auto):
 
     name: ClassVar[str] = "balanced"
     provable: ClassVar[bool] = True
+    default_lam: ClassVar[float] = 1.0
 
     def caveat(self) -> str | None:
         """Which candidate is right is not known, so no plan of theirs can be trusted alone."""

@@ -33,6 +33,8 @@ class Mode(ABC):
     to_the_letter: ClassVar[bool] = False  # Alg. 1: V clipped only from above at H, a bonus at the last step too
     rewards_too: ClassVar[bool] = False  # the bonus stands for an unknown reward as well: the last step has one too
     needs_norms: ClassVar[bool] = False  # wants ValueNorms of V_{h+1}
+    from_counts: ClassVar[bool] = False  # plans from counts in a finite world rather than by bonuses
+    default_lam: ClassVar[float] = 1.0
     survives_projection: ClassVar[bool] = True  # whether what it claims extends to compressed embeddings
 
     @property
@@ -109,6 +111,7 @@ class Practical(Mode):
 
     name: ClassVar[str] = "practical"
     provable: ClassVar[bool] = False
+    default_lam: ClassVar[float] = 0.1
     sigma_scale: float = 0.0
     prior_scale: float = 1.0
 
@@ -151,6 +154,7 @@ class Sigma(Mode):
 
     name: ClassVar[str] = "sigma"
     provable: ClassVar[bool] = False
+    default_lam: ClassVar[float] = 0.1
     rewards_too: ClassVar[bool] = True
     scale: float = 0.1
 
@@ -170,6 +174,7 @@ class Greedy(Mode):
 
     name: ClassVar[str] = "greedy"
     provable: ClassVar[bool] = False
+    default_lam: ClassVar[float] = 0.1
 
     @property
     def uses_sigma(self) -> bool:

@@ -6,11 +6,14 @@ import dataclasses
 from typing import Any
 
 from cmerl.confidence.auto import Auto, AutoProvable, Candidate
+from cmerl.confidence.counting import KL, Guarded
 from cmerl.confidence.modes import Greedy, Mode, Practical, Sigma
 from cmerl.confidence.provable import Misspecified, NonNegative, Paper, Split, Tight
 from cmerl.errors import InputError
 
-MODES: dict[str, type[Mode]] = {m.name: m for m in (Practical, Paper, Tight, Split, NonNegative, Auto, Sigma, Greedy)}
+MODES: dict[str, type[Mode]] = {
+    m.name: m for m in (Practical, Guarded, KL, Paper, Tight, Split, NonNegative, Auto, Sigma, Greedy)
+}
 _SAVED: dict[str, type[Mode]] = {**MODES, AutoProvable.name: AutoProvable}
 
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from cmerl.agents import storage
 from cmerl.agents.base import Agent
+from cmerl.confidence.kl import CountingBudget
 from cmerl.errors import InputError, RewardRangeError
 from cmerl.validation import check_step
 
@@ -44,6 +45,7 @@ class TabularAgent(Agent):
         horizon: steps per episode; defaults to the environment's own.
         seed: root of all randomness.
         reward_range: (lo, hi) of all rewards.
+        delta: failure probability of the certificate.
     """
 
     def __init__(
@@ -53,6 +55,7 @@ class TabularAgent(Agent):
         horizon: int | None = None,
         seed: int = 0,
         reward_range: tuple[float, float] = (0.0, 1.0),
+        delta: float = 0.1,
     ) -> None:
         super().__init__(env, horizon=horizon, seed=seed)
         spaces = env.observation_space, env.action_space
@@ -62,10 +65,14 @@ class TabularAgent(Agent):
         if not lo < hi:
             raise InputError(f"reward_range must be (lo, hi) with lo < hi, not {reward_range!r}")
         self.reward_range = lo, hi
+        self.delta = CountingBudget(float(delta), learned_reward=True).delta
         (S, self._first_state), (A, self._first_action) = ((int(space.n), int(space.start)) for space in spaces)  # type: ignore[attr-defined]
         # Ends of an episode are a state of their own, the last one, worth nothing.
         self.counts: FloatArray = np.zeros((S, A, S + self._may_end))
         self.reward_sums: FloatArray = np.zeros((S, A))  # of rewards scaled to [0, 1]
+
+    def _reward_claim(self) -> tuple[tuple[float, float] | None, FloatArray | None]:
+        return self.reward_range, None
 
     @property
     def visits(self) -> FloatArray:
@@ -113,9 +120,10 @@ class TabularAgent(Agent):
     def _state(self) -> tuple[storage.Tensors, dict[str, Any]]:
         first = [self._first_state, self._first_action]
         tensors = {"counts": self.counts, "reward_sums": self.reward_sums}
-        return tensors, {"reward_range": list(self.reward_range), "first": first}
+        return tensors, {"reward_range": list(self.reward_range), "first": first, "delta": self.delta}
 
     def _restore(self, tensors: storage.Tensors, meta: dict[str, Any], given: dict[str, Any]) -> None:
         self.counts, self.reward_sums = tensors["counts"], tensors["reward_sums"]
         self.reward_range = meta["reward_range"][0], meta["reward_range"][1]
         self._first_state, self._first_action = meta["first"]
+        self.delta = meta.get("delta", 0.1)

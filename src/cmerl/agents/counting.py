@@ -1,0 +1,114 @@
+"""Planning from counts: the KL-optimistic plan, and the guard that lets the practical plan play while it can."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cmerl.certificates import Ledger
+from cmerl.confidence import KL, Guarded, Practical
+from cmerl.embedding import Model
+from cmerl.finite import Balls, TablePlan
+from cmerl.oracles import FiniteModel, Solution
+from cmerl.planning import Plan, Task
+from cmerl.transitions import Points
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.intp]
+
+ROUNDING = 1e-9  # relative to the largest value: less than this is no failure of optimism
+
+
+class CountingPlanner:
+    """Makes the plans of the modes that count.
+
+    Everything is a function of the ledger and of the practical plan that is proposed, so that nothing needs saving.
+
+    Args:
+        mode: ``KL`` or ``Guarded``.
+        ledger: counts and bounds.
+        states: every state (S, 1), encoded.
+
+    Attributes:
+        gaps: what the plan chosen last loses at most from each state (S,); None where that was not computed.
+        guarded_by: "practical" or "kl": whose plan was chosen last.
+    """
+
+    def __init__(self, mode: KL, ledger: Ledger, states: Points) -> None:
+        self.mode, self.ledger, self._states = mode, ledger, np.asarray(states)
+        self.gaps: FloatArray | None = None
+        self.guarded_by = "kl"
+        self._evaluated: tuple[Balls, dict[bytes, tuple[FloatArray, FloatArray]]] = (ledger.balls, {})
+
+    @property
+    def practical(self) -> Practical | None:
+        """The mode of the plan that is proposed; None where there is none."""
+        return self.mode.practical if isinstance(self.mode, Guarded) else None
+
+    def plan(
+        self,
+        models: Sequence[Model],
+        task: Task,
+        order: IntArray,
+        episode: int,
+        sign: float,
+        backward: Callable[..., Plan],
+    ) -> Plan | TablePlan:
+        """The plan of the next episode: the table, or what is proposed in its place while that can be defended."""
+        table = self.table(models, task, order, episode, sign)
+        if self.practical is None or sign < 0:
+            return table
+        proposed = backward(models, replace(task, mode=self.practical), episode=episode, order=order)
+        return self.choose(proposed, table)
+
+    def table(self, models: Sequence[Model], task: Task, order: IntArray, episode: int, sign: float) -> TablePlan:
+        """The plan within the balls: optimistic, or pessimistic for a bound from below."""
+        views, transitions = [model.freeze() for model in models], sum(model.n for model in models)
+        balls = self.ledger.balls
+        if sign > 0:
+            Q, V = self.ledger.optimistic()
+        else:
+            Q, V = balls.evaluate(None, -1)
+        first = float(self._states[0, 0])
+        return TablePlan(balls, Q, V, first, task, views, order, episode=episode, transitions=transitions, sign=sign)
+
+    def choose(self, proposed: Plan | None, optimistic: TablePlan) -> Plan | TablePlan:
+        """The proposed plan if it can be defended at every first state seen so far, else the optimistic one."""
+        self.gaps, self.guarded_by = None, "kl"
+        if proposed is None or not isinstance(self.mode, Guarded):
+            return optimistic
+        upper, begun = self.ledger.upper[0], self.ledger.starts > 0
+        low, high = self._ends(proposed.table(self._states))
+        defended = upper - low <= self.mode.kappa * (high - low)
+        if defended[begun].all():
+            self.gaps, self.guarded_by = upper - low, "practical"
+            return proposed
+        self.gaps = upper - self._ends(optimistic.table(self._states))[0]
+        return optimistic
+
+    def _ends(self, table: IntArray) -> tuple[FloatArray, FloatArray]:
+        """Bounds below and above the value of a policy (H, S) from every first state; each is computed once."""
+        balls = self.ledger.balls
+        if self._evaluated[0] is not balls:
+            self._evaluated = (balls, {})
+        known, key = self._evaluated[1], table.tobytes()
+        if key not in known:
+            low, high = balls.interval(table)
+            known[key] = low[0], high[0]
+        return known[key]
+
+    def check(self, model: FiniteModel, solution: Solution) -> dict[str, bool]:
+        """Whether the true laws lie in their balls ("in_set") and the bounds on V* hold ("optimistic")."""
+        world, ledger = self.ledger.world, self.ledger
+        rows = (np.asarray(model.observations) - self._states[0, 0]).astype(np.intp)
+        left = np.arange(world.horizon, -1, -1)[:, None]
+        V = solution.V - world.r_min * left
+        optimistic = ledger.upper[:, rows] >= V - ROUNDING * world.cap(0)
+        P = np.zeros((world.states, world.actions, world.outcomes))
+        P[np.ix_(rows, np.arange(world.actions), rows)] = model.P
+        if world.ends:
+            P[rows, :, -1] = np.maximum(1.0 - model.P.sum(axis=2), 0.0)
+        return {"optimistic": bool(optimistic.all()), "in_set": ledger.balls.contain(P)}
