@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import logging
+
 import gymnasium
 import numpy as np
 import pytest
 
 from cmerl.agents import CMERL
+from cmerl.envs import PBall2D, RiverSwim
 
 
 def regrets(agent: CMERL) -> np.ndarray:
@@ -41,7 +44,7 @@ def test_pball_reaches_the_reward() -> None:
 def test_a_slippery_lake_is_crossed_while_learning(caplog):
     caplog.set_level(logging.ERROR, "cmerl")
     env = gymnasium.make("FrozenLake-v1", max_episode_steps=100)
-    returns = [record.ret for record in cmerl.CMERL(env, seed=0).learn(150).history]
+    returns = [record.ret for record in CMERL(env, seed=0).learn(150).history]
     assert np.mean(returns[-50:]) > 0.5  # V* is 0.74; with a prize hoped for at every step it was 0.1
 
 
@@ -60,6 +63,6 @@ def test_an_outlier_does_not_destroy_learning(world, episodes, outlier, caplog):
             return obs, outlier if self.steps == 150 else reward, *rest
 
     def regret(env):
-        return sum(record.regret for record in cmerl.CMERL(env, seed=0).learn(episodes).history)
+        return sum(record.regret for record in CMERL(env, seed=0).learn(episodes).history)
 
     assert regret(Outlying()) < 1.3 * regret(world()) + 2.0

@@ -12,7 +12,7 @@ import pytest
 from cmerl.agents import CMERL
 from cmerl.agents.default_kernels import WIDTH, automatic_kernel, shared_fraction
 from cmerl.agents.transition_store import Memory, Recipe
-from cmerl.embedding import CompressedEmbedding, ExactEmbedding
+from cmerl.embedding import CompressedEmbedding, DisplacementEmbedding, ExactEmbedding
 from cmerl.errors import InputError
 from cmerl.kernels import RBF, Delta, Matern
 from cmerl.spaces import StateSpace
@@ -163,3 +163,30 @@ def test_only_modes_without_proof_interpolate_values_around_their_mean(provable:
     x = held.expectation(held.backup(ones, reward=0.0), walk(60, 0.1).Z)
     y = held.expectation(held.ones(), walk(60, 0.1).Z)
     assert (float(np.abs(x - y).max()) < 1e-12) is not provable
+
+
+@pytest.mark.parametrize("lam", [0.1, 3.0])
+def test_lam_reaches_a_displacement(lam: float) -> None:
+    plane = StateSpace.of(gymnasium.spaces.Box(0.0, 1.0, (2,), np.float64))
+    data = walk(60, 0.02)
+    own = recipe(states=plane, model="displacement", lam=lam, kernel=None, value_kernel=None, horizon=5)
+    held = feed(Memory(own, 1), data)
+    expected = DisplacementEmbedding(ACTIONS, categorical=True, lam=lam)
+    expected.update(data)
+    assert held.displacement is held.embeddings[0]
+    assert held.displacement.lam == lam
+    assert held.displacement.information_gain == pytest.approx(expected.information_gain, rel=0.05)  # other scales
+    other = DisplacementEmbedding(ACTIONS, categorical=True, lam=3.1 - lam)
+    other.update(data)
+    assert abs(other.information_gain - expected.information_gain) > 0.5 * expected.information_gain
+
+
+def test_a_displacement_goes_on_from_its_arrays_with_its_repeat_and_its_landmarks() -> None:
+    model = DisplacementEmbedding(ACTIONS, categorical=True)
+    model.update(walk(900, 0.02))
+    coarse = model.with_repeat(3).with_landmarks(300)
+    assert [len(model.support), len(coarse.support)] == [600, 300]
+    again = DisplacementEmbedding(ACTIONS, categorical=True)
+    again.restore(coarse.arrays())
+    assert (again.repeat, again.landmarks, again.n) == (3, 300, 900)
+    np.testing.assert_array_equal(again.support, coarse.support)

@@ -243,3 +243,12 @@ def test_information_is_that_of_a_gaussian_regression(embedding: DisplacementEmb
     expected = 0.5 * np.log(1.0 + embedding.std(Z) ** 2 / embedding.lam)
     np.testing.assert_allclose(embedding.information(Z), expected)
     assert expected[0] > 10 * expected[1] > 0.0
+
+
+def test_a_single_state_action_is_as_new_as_it_is_among_all(embedding: DisplacementEmbedding) -> None:
+    held = embedding.with_repeat(3)
+    z = np.array([[-0.3, -0.2, 0.0]])
+    alone = held.std(z)
+    held.view.grid(z[:, :2])
+    np.testing.assert_allclose(alone, held.std(z), rtol=1e-5)
+    assert alone[0] > 0.01
