@@ -1,32 +1,37 @@
-"""Which model the data ask for, and what an agent with a displacement does."""
+"""Which model and which actor the data ask for, and what an agent with a displacement does."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import gymnasium
 import numpy as np
 import pytest
-from cmerl.agents.model_selection import (
-    choose_planning,
-    direct_loss,
-    displacement_is_better,
-    displacement_loss,
-    prediction_error,
-    repeats_near,
-    simulate,
-)
-from cmerl.agents.rewards import RewardRange
+from scipy import stats
 
-from cmerl import CMERL
-from cmerl.agents import model_selection as modelling
+from cmerl import CMERL, model_selection
+from cmerl.acting import Greedy as ActGreedily
+from cmerl.acting import Shooting
+from cmerl.agents.calibration import prediction_error
 from cmerl.agents.cme_rl import FIRST_SHARE, REPLAN_SHARE
 from cmerl.agents.update_buffer import REPLAN_SURPRISE
-from cmerl.confidence import FailureBudget, Greedy, Practical, Problem
-from cmerl.embedding import DisplacementEmbedding, ExactEmbedding
+from cmerl.confidence import FailureBudget, Greedy, Problem
+from cmerl.embedding import DisplacementEmbedding
 from cmerl.errors import InputError
-from cmerl.kernels import RBF, Delta, Matern, StateAction
-from cmerl.planning import Hope, Task, make_plan
+from cmerl.kernels import RBF, Matern
+from cmerl.model_selection import (
+    Choice,
+    Selection,
+    choose_actor,
+    direct_losses,
+    displacement_is_better,
+    displacement_losses,
+    exceeds,
+    simulate,
+    simulate_actor,
+)
+from cmerl.planning import Task, make_plan
 from cmerl.transitions import Transitions
 
 ACTIONS = np.arange(2.0)[:, None]
@@ -49,7 +54,7 @@ def learned(data: Transitions) -> DisplacementEmbedding:
 @pytest.mark.parametrize(("noise", "expected"), [(0.0, True), (0.002, True), (0.1, False)])
 def test_smooth_motion_is_modelled_by_displacements_and_noise_is_not(noise: float, expected: bool) -> None:
     data = walk(noise)
-    assert displacement_is_better(learned(data), RBF(0.1), Matern(1.5, 0.1), 0.1) is expected
+    assert displacement_is_better(learned(data), RBF(0.1), Matern(1.5, 0.1), 0.1, Selection()) is expected
 
 
 def test_models_are_compared_by_what_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -57,7 +62,7 @@ def test_models_are_compared_by_what_is_left_out(monkeypatch: pytest.MonkeyPatch
     wrong = np.full((150, 2), 0.1)
     monkeypatch.setattr(DisplacementEmbedding, "left_out_residuals", property(lambda self: wrong))
     assert np.abs(embedding.residuals(embedding.data)).max() < 0.01
-    assert not displacement_is_better(embedding, RBF(0.1), Matern(1.5, 0.1), 0.1)
+    assert not displacement_is_better(embedding, RBF(0.1), Matern(1.5, 0.1), 0.1, Selection())
 
 
 def test_the_direct_loss_leaves_each_transition_out() -> None:
@@ -69,13 +74,37 @@ def test_the_direct_loss_leaves_each_transition_out() -> None:
         alpha = np.linalg.solve(k(Z[rest], Z[rest]) + lam * np.eye(7), k(Z[rest], Z[[i]]))[:, 0]
         V, c = value_kernel(Y[rest], Y[rest]), value_kernel(Y[rest], Y[[i]])[:, 0]
         losses.append(1.0 - 2 * alpha @ c + alpha @ V @ alpha)
-    assert direct_loss(k(Z, Z), Y, value_kernel, lam) == pytest.approx(np.mean(losses))
+    np.testing.assert_allclose(direct_losses(k(Z, Z), Y, value_kernel, lam), losses)
 
 
-def test_perfect_displacements_have_no_loss() -> None:
-    Y = np.random.default_rng(1).random((10, 2))
-    assert displacement_loss(Y, np.zeros((10, 2)), Matern(1.5, 0.1)) == pytest.approx(0.0, abs=1e-12)
-    assert displacement_loss(Y, np.full((10, 2), 9.0) * np.eye(2)[np.arange(10) % 2], Matern(1.5, 0.1)) > 0.4
+def test_the_loss_of_a_displacement_is_the_distance_to_the_embedding_of_its_noise() -> None:
+    residuals, k = 0.2 * np.random.default_rng(1).normal(size=(9, 2)), Matern(1.5, 0.5)
+    noise = residuals[[0, 2, 5, 8]]  # four of nine, evenly spread
+    expected = [
+        k(r[None], r[None])[0, 0] - 2.0 * np.mean([k(r[None], e[None]) for e in noise]) + k(noise, noise).mean()
+        for r in residuals
+    ]
+    np.testing.assert_allclose(displacement_losses(residuals, k, 4), expected)
+    np.testing.assert_allclose(displacement_losses(np.zeros((10, 2)), k, 16), 0.0, atol=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_challenger_must_gain_more_than_the_standard_error_of_the_pairs(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    incumbent = rng.normal(0.0, 5.0, 12)
+    challenger = incumbent + rng.normal(0.3, 1.0, 12)
+    found = stats.ttest_rel(challenger, incumbent)
+    assert exceeds(challenger, incumbent) == (found.statistic > 1.0)
+    gain = float((challenger - incumbent).mean())
+    assert not exceeds(challenger, incumbent, least=gain + 1e-9)
+    assert exceeds(challenger, incumbent, least=gain - 1e-9) == (found.statistic > 1.0)
+    assert not exceeds(incumbent, challenger) or gain < 0.0
+
+
+def test_of_one_case_there_is_no_standard_error() -> None:
+    assert exceeds(np.array([1.0]), np.array([0.9]))
+    assert not exceeds(np.array([1.0]), np.array([0.9]), least=0.2)
+    assert not exceeds(np.array([1.0]), np.array([1.0]))
 
 
 def test_simulating_plans_together_gives_what_each_gives_alone() -> None:
@@ -99,58 +128,139 @@ def test_simulating_plans_together_gives_what_each_gives_alone() -> None:
             assert together[i, j] == pytest.approx(alone)
 
 
+def chosen(model: DisplacementEmbedding, starts: int = 1, now: Choice | None = None, **settings: Any) -> Choice:
+    places, selection = np.full((starts, 2), 0.5), Selection(**settings)
+    return choose_actor(model, 10, places, Matern(1.5, 0.1), selection, now)
+
+
+def repeat_of(choice: Choice) -> int:
+    assert choice.displacement is not None
+    return choice.displacement.repeat
+
+
 def test_where_nothing_differs_actions_are_held_longest() -> None:
-    assert choose_planning(learned(walk(0.0)), 10, np.full((1, 2), 0.5), Matern(1.5, 0.1)) == (5, False)
+    found = chosen(learned(walk(0.0)))
+    assert (repeat_of(found), found.actor) == (5, ActGreedily())
+
+
+def varied(n: int = 150) -> DisplacementEmbedding:
+    """A walk whose steps cost up to 2."""
+    data = walk(0.0, n)
+    return learned(replace(data, rewards=np.where(np.arange(n) % 2, -2.0, 0.0)))
+
+
+NOISE = np.array([-2.0, 2.0, -1.0, 1.0])  # differs from start to start and sums to 0
 
 
 @pytest.mark.parametrize(
     ("means", "expected"),
     [
         ((-5.0, -4.0, -4.5, -6.0), 2),  # the best, however little certain that is
-        ((-5.0, -4.0, -4.015, -4.025), 3),  # or a longer one within a thousandth of ten steps that cost up to 2
-        ((-4.0, -4.5, -4.5, -4.0), 5),
+        ((-4.0, -4.5, -4.5, -4.0), 5),  # the longer of two that are as good
         ((-3.9, -4.0, -4.5, -5.0), 1),
     ],
 )
-def test_the_repeat_is_what_does_best_or_longer_if_that_is_as_good(
+def test_the_first_repeat_is_what_does_best(
     means: tuple[float, ...], expected: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    noise = np.array([-2.0, 2.0, -1.0, 1.0])  # differs from start to start and sums to 0
-    returns = np.array(means)[:, None] + noise * np.arange(4)[:, None]
-    monkeypatch.setattr(modelling, "simulate", lambda *_: returns)
-    data = walk(0.0)
-    embedding = learned(replace(data, rewards=np.where(np.arange(len(data)) % 2, -2.0, 0.0)))
-    assert choose_planning(embedding, 10, np.full((4, 2), 0.5), Matern(1.5, 0.1))[0] == expected
+    returns = np.array(means)[:, None] + NOISE * np.arange(4)[:, None]
+    monkeypatch.setattr(model_selection, "simulate", lambda *_: returns)
+    assert repeat_of(chosen(varied(), 4, worth_a_search=1e9)) == expected
+
+
+@pytest.mark.parametrize(("gain", "expected"), [(0.7, 2), (1.0, 3)])  # the standard error is √(10/3)/2 = 0.91
+def test_a_repeat_that_was_chosen_is_left_for_a_gain_beyond_its_standard_error(
+    gain: float, expected: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = Choice(varied().with_repeat(2), ActGreedily(), {})
+    monkeypatch.setattr(model_selection, "simulate", lambda *_: np.stack([NOISE - 9.0, 0.0 * NOISE, NOISE + gain]))
+    assert repeat_of(chosen(now.displacement, 4, now, worth_a_search=1e9)) == expected
+
+
+def test_a_repeat_that_was_chosen_is_compared_with_its_neighbours_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    def simulated(embedding: Any, plans: dict[int, Any], starts: Any, horizon: int) -> np.ndarray:
+        asked.append(tuple(plans))
+        best = len(plans) - 1 if len(asked) == 1 else 0
+        return np.where(np.arange(len(plans)) == best, 1.0, 0.0)[:, None] + np.zeros(len(starts))
+
+    monkeypatch.setattr(model_selection, "simulate", simulated)
+    now = chosen(varied(), 4, worth_a_search=1e9)
+    repeats = [repeat_of(now)]
+    for _ in range(4):
+        now = chosen(now.displacement, 4, now, worth_a_search=1e9)
+        repeats.append(repeat_of(now))
+    assert asked == [(1, 2, 3, 5), (3, 5), (2, 3, 5), (1, 2, 3), (1, 2)]
+    assert repeats == [5, 3, 2, 1, 1]
 
 
 def test_repeats_are_compared_with_nothing_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = {}
 
-    def simulated(embedding, plans, starts, horizon):
-        asked.update({0: embedding.model, **{k: plan.views[0] for k, plan in plans.items()}})
+    def simulated(embedding: Any, plans: dict[int, Any], starts: Any, horizon: int) -> np.ndarray:
+        asked.update({0: embedding.view, **{k: plan.views[0] for k, plan in plans.items()}})
         return np.zeros((len(plans), len(starts)))
 
-    monkeypatch.setattr(modelling, "simulate", simulated)
+    monkeypatch.setattr(model_selection, "simulate", simulated)
     embedding = learned(walk(0.0))
-    choose_planning(embedding, 10, np.full((1, 2), 0.5), Matern(1.5, 0.1))
+    chosen(embedding)
     assert all(view.sure for view in asked.values())
-    assert [view.repeat for k, view in asked.items() if k] == [k for k in asked if k] == list(modelling.REPEATS)
-    assert not embedding.model.sure
+    assert [view.repeat for k, view in asked.items() if k] == [k for k in asked if k] == list(Selection().repeats)
+    assert not embedding.view.sure
 
 
-def test_a_repeat_that_was_chosen_moves_to_a_neighbour_at_most(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert [repeats_near(k) for k in (1, 2, 3, 5)] == [(1, 2), (1, 2, 3), (2, 3, 5), (3, 5)]
-    asked = []
+@pytest.mark.parametrize(
+    ("already", "gain", "expected"),
+    [(False, 0.06, True), (False, 0.04, False), (True, 0.01, True), (True, -0.01, False)],
+)
+def test_a_search_must_do_clearly_better_to_begin_and_better_to_go_on(
+    already: bool, gain: float, expected: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = varied().with_repeat(5)
+    span = 10 * 2.0
+    now = Choice(model, Shooting() if already else ActGreedily(), {})
+    monkeypatch.setattr(model_selection, "simulate", lambda model, plans, *_: np.tile([-5.0, -9.0], (len(plans), 1)))
+    monkeypatch.setattr(model_selection, "simulate_actor", lambda *_: -9.0 + gain * span)
+    found = chosen(model, 2, now)
+    assert (repeat_of(found), isinstance(found.actor, Shooting)) == (5, expected)
+    assert found.displacement is not None
+    assert found.displacement.landmarks == (300 if expected else 600)  # V only ends a search
+    assert "search" in found.reasons
 
-    def chosen(model, horizon, starts, value_kernel, repeats):
-        asked.append((model.repeat, tuple(repeats)))
-        return (repeats[-1] if len(asked) == 1 else repeats[0]), False
 
-    monkeypatch.setattr("cmerl.agents.transition_store.choose_planning", chosen)
-    env = gymnasium.make("Pendulum-v1", max_episode_steps=30)
-    agent = CMERL(env, seed=0, model="displacement").learn(4)
-    assert asked == [(1, (1, 2, 3, 5)), (5, (3, 5)), (3, (2, 3, 5))]
-    assert agent.embedding.diagnostics()["action repeat"] == 2
+def test_where_nothing_can_do_better_no_search_is_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(model_selection, "simulate", lambda *_: np.zeros((4, 1)))  # no step pays more than 0
+    monkeypatch.setattr(model_selection, "simulate_actor", lambda *_: pytest.fail("tried"))
+    found = chosen(varied())
+    assert (found.actor, list(found.reasons)) == (ActGreedily(), ["action repeat"])
+
+
+class Alternating:
+    """Stands for a search: one action after the other."""
+
+    def begin_episode(self, *_: object) -> Alternating:
+        return self
+
+    def choose(self, state: object, step: int) -> int:
+        return step % 2
+
+
+def test_simulating_an_actor_adds_up_what_is_earned_until_the_end() -> None:
+    data = walk(0.0, n=600)
+    places = np.asarray(data.next_states)[:, 1]
+    embedding = learned(Transitions.of(data.Z, data.next_states, np.sin(5 * places) - 1.5, places > 0.9))
+    lengths = []
+    for start in ([[0.2, 0.3]], [[0.9, 0.8]]):
+        state, total = np.array(start), 0.0
+        for step in range(12):
+            state, reward, over = embedding.step(state, np.array([step % 2]))
+            total += reward[0]
+            if over[0]:
+                break
+        lengths.append(step)
+        assert simulate_actor(embedding, Alternating(), None, np.array(start), 12) == pytest.approx(total)
+    assert lengths[1] < lengths[0] == 11
 
 
 @pytest.mark.parametrize("repeat", [1, 2, 3])
@@ -169,93 +279,7 @@ def test_values_of_plans_are_discounted_and_an_end_is_worth_a_reward_of_0_a_step
     )  # what is not known counts as the least
 
 
-def test_hope_is_for_an_end_after_a_wait() -> None:
-    problem = Problem(10, 2.0, RBF(0.1), Matern(1.5, 0.1), None, FailureBudget(0.5, learned_reward=True))
-    task = Task(problem, Greedy(), -1.0, hope=Hope(0.0, 0.0, 0.5, wait=4, meanwhile=-0.5))
-    for step, left in ((0, 10), (8, 2)):
-        waiting = min(left, 4)
-        assert task.hoped(step) - left == pytest.approx(-0.5 * waiting + 0.5)  # shifted by 1 a step
-        assert task.cap(step) - left == pytest.approx(0.5)  # an end may be near where one knows the way
-    assert task.hoped(10) == task.cap(10) == 0.0
-    soon = replace(task, discount=0.9)
-    rewards = np.array([0.5] * 4 + [1.0] * 6)
-    assert soon.hoped(0) == pytest.approx(rewards @ 0.9 ** np.arange(10) + 0.5)
-
-
-def test_no_hope_exceeds_the_range_of_rewards_and_what_is_only_hoped_for_is_not_discounted() -> None:
-    problem = Problem(10, 2.0, RBF(0.1), Matern(1.5, 0.1), None, FailureBudget(0.5, learned_reward=True))
-    task = Task(problem, Greedy(), -1.0, hope=Hope(5.0))
-    assert [task.cap(step) for step in (0, 7, 10)] == [20.0, 6.0, 0.0]
-    soon = Task(problem, Greedy(), -1.0, hope=Hope(0.0, 0.5, 0.25), discount=0.9)
-    assert soon.cap(0) == pytest.approx(sum(0.9**i for i in range(10)) + 10 * 0.5 + 0.25)  # shifted by 1 a step
-
-
-def test_a_maximal_return_that_cannot_be_leaves_nothing_rather_than_less() -> None:
-    problem = Problem(10, 2.0, RBF(0.1), Matern(1.5, 0.1), None, FailureBudget(0.5, learned_reward=True))
-    task = Task(problem, Greedy(), -1.0, max_return=-12.0)  # ten steps cost 10 at the most
-    assert [task.cap(step) for step in (0, 5, 10)] == [0.0, 0.0, 0.0]
-    little = replace(task, max_return=-9.5, hope=Hope(0.0, wait=4, meanwhile=-0.5))
-    assert little.cap(0) == pytest.approx(0.5)
-    assert little.hoped(0) == 0.0  # four steps of waiting cost more than that
-
-
-def test_where_nothing_is_known_q_is_what_is_hoped_for_and_not_the_most_there_can_be() -> None:
-    problem = Problem(10, 2.0, RBF(0.1), Matern(1.5, 0.1), None, FailureBudget(0.5, learned_reward=True))
-    task = Task(problem, Practical(), -1.0, hope=Hope(0.0, 0.0, 0.5, wait=4, meanwhile=-0.5))
-    embedding = ExactEmbedding(StateAction(RBF(0.1), Delta()), 0.1, ACTIONS)
-    plan = make_plan([embedding], task, episode=1, order=np.arange(2))
-    for step, wait in ((0, 4), (5, 4), (8, 2)):
-        np.testing.assert_allclose(plan.q(np.full((1, 2), 0.5), step), -0.5 * wait + 0.5)
-
-
-def test_hope_raises_what_is_expected_and_never_lowers_it() -> None:
-    data = walk(0.0, n=600)
-    embedding = learned(Transitions.of(data.Z, data.next_states, np.asarray(data.Z)[:, 0], data.terminated))
-    problem = Problem(1, 2.0, RBF(0.1), Matern(1.5, 0.1), None, FailureBudget(0.5, learned_reward=True))
-    hope = Hope(0.5)  # rewards go from 0 to 1
-    task = Task(problem, Practical(), 0.0, hope=hope, hope_only_raises=True)
-    states = np.random.default_rng(2).uniform(-0.3, 1.3, (50, 2))
-    order = np.arange(2)
-    found = make_plan([embedding], task, episode=1, order=order).q(states, 0)
-    u = embedding.grid(states).std() ** 2
-    expected = embedding.grid(states).expectation(embedding.backup(np.zeros(len(embedding.support)))) / (1.0 - u)
-    assert u.max() > 0.01
-    np.testing.assert_allclose(found, np.where(expected > 0.5, expected, (1.0 - u) * expected + u * 0.5), atol=1e-9)
-
-
-@pytest.mark.parametrize(
-    ("seen", "episodes", "expected"),
-    [
-        ([(-1.0, None)], 1, Hope(-1.0, 1.0)),  # all alike: one more is hoped for
-        ([(-1.0, None), (-1.0, 7), (-1.0, 5)], 3, Hope(0.0, 0.0, 0.0, 3, -1.0)),  # ending early earns 0 a step
-        ([(-0.1, None), (0.0, None)], 1, Hope(0.0, 2.0)),  # one step may pay for a whole episode
-        ([(-0.1, None), (0.0, None)], 2, Hope(0.0, 0.05)),
-        ([(-0.1, None), (0.0, None), (100.0, 7)], 2, Hope(0.0, 0.05, 99.95, 3, 0.0)),  # a prize is won once
-        ([(1.0, None), (1.0, 7)], 2, Hope(1.0, 0.0, 0.0, 3, 1.0)),
-        ([(-1.0, None), (-1.0, 5), (-1.0, 7)], 3, Hope(0.0, 0.0, 0.0, 3, -1.0)),  # the soonest end, not the last
-        ([(-1.0, None), (-1.0, 6)], 1, Hope(0.0, 0.0, 0.0, 0, -1.0)),  # after one episode it may be at once
-        ([(-1.0, None), (-0.5, None), (-1.0, 4)], 2, Hope(0.0, 0.0, 0.0, 2, -0.5)),  # −½ + ¼ is no better than 0
-        ([(-1.0, None), (-0.1, None), (-1.0, 4)], 2, Hope(0.0, 0.35, 0.0, 2, -0.1)),
-        ([(0.0, None), (0.0, None), (5.0, 4), (3.0, 4)], 2, Hope(0.0, 0.0, 5.0, 2, 0.0)),  # the best end
-    ],
-)
-def test_what_is_worth_hoping_for(seen: list, episodes: int, expected: tuple[float, float, float]) -> None:
-    rewards = RewardRange("auto", may_end=False)
-    for reward, ended_at in seen:
-        rewards.see(reward, ended_at)
-    assert rewards.hope(episodes, 20) == pytest.approx(expected)
-    again = RewardRange.from_spec(rewards.spec())
-    assert again.hope(episodes, 20) == pytest.approx(expected)
-    assert RewardRange((-1.0, 1.0), may_end=False).hope(episodes, 20) is None
-
-
-def test_before_any_step_has_gone_on_nothing_in_particular_is_hoped_for() -> None:
-    rewards = RewardRange("auto", may_end=False)
-    assert rewards.hope(0, 20) is None
-    rewards.see(1.0, 1)
-    assert rewards.hope(1, 20) is None
-
-
+@pytest.mark.slow
 def test_cart_pole_is_modelled_by_displacements_and_goes_on_bit_for_bit_after_loading(tmp_path) -> None:
     env = gymnasium.make("CartPole-v1", max_episode_steps=60)
     agent = CMERL(env, seed=3).learn(5)
@@ -270,11 +294,13 @@ def test_cart_pole_is_modelled_by_displacements_and_goes_on_bit_for_bit_after_lo
     assert 0.0 <= agent.history[-1].metrics["uncertainty"] <= 1.0
 
 
+@pytest.mark.slow
 def test_mountain_car_is_solved_in_a_few_episodes() -> None:
     agent = CMERL(gymnasium.make("MountainCar-v0"), seed=0).learn(5)
     assert min(r.length for r in agent.history) < 150
 
 
+@pytest.mark.slow
 def test_where_waiting_costs_nothing_the_goal_is_not_put_off_until_it_is_missed() -> None:
     agent = CMERL(gymnasium.make("MountainCarContinuous-v0", max_episode_steps=200), seed=100).learn(4)
     assert min(r.ret for r in agent.history[1:]) > 80  # without the goal it would be below 0
@@ -305,6 +331,7 @@ class Watched(CMERL):
         return found
 
 
+@pytest.mark.slow
 def test_with_a_displacement_plans_are_made_anew_once_enough_of_all_that_is_known_was_new() -> None:
     agent = Watched(gymnasium.make("MountainCar-v0"), seed=0, model="displacement").learn(3)
     asked = [rest for episode, *rest in agent.asked if episode > 0]
@@ -336,3 +363,18 @@ def test_a_few_slow_steps_are_judged_by_all_motion_seen() -> None:
     few = Transitions.of(data.Z[rows], np.asarray(data.next_states)[rows] + 0.01, data.rewards[rows])
     seen = np.asarray(walk(0.0).next_states) - np.asarray(walk(0.0).Z)[:, :2]
     assert prediction_error(embedding, few) == pytest.approx(np.mean(1e-4 / seen.var(axis=0)), rel=0.05)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "given", [{"value_kernel": Matern(1.5, 0.1)}, {"kernel": RBF(0.3)}, {"backend": "exact"}, {}], ids=str
+)
+def test_what_is_said_of_the_embedding_keeps_the_agent_from_choosing_a_displacement(given: dict[str, Any]) -> None:
+    agent = CMERL(gymnasium.make("CartPole-v1", max_episode_steps=60), seed=3, **given).learn(4)
+    assert (agent.diagnostics()["backend"] == "displacement") == (not given)
+
+
+def test_a_displacement_has_no_embedding_to_show() -> None:
+    agent = CMERL(gymnasium.make("Pendulum-v1", max_episode_steps=20), model="displacement").learn(1)
+    with pytest.raises(InputError, match="model='direct'"):
+        _ = agent.embedding

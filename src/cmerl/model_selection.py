@@ -70,7 +70,7 @@ class Choice:
 def exceeds(challenger: FloatArray, incumbent: FloatArray, *, least: float = 0.0) -> bool:
     """Whether scores (n,) are better than others of the same cases, beyond the standard error of the gain."""
     gains = challenger - incumbent
-    error = float(gains.std(ddof=1)) / np.sqrt(len(gains)) if len(gains) > 1 else 0.0
+    error = float(gains.std(ddof=1) / np.sqrt(len(gains))) if len(gains) > 1 else 0.0
     return float(gains.mean()) > max(error, least)
 
 

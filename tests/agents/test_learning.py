@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import logging
+
 import gymnasium
 import numpy as np
 import pytest
 
 from cmerl.agents import CMERL
+from cmerl.envs import PBall2D, RiverSwim
 
 
 def regrets(agent: CMERL) -> np.ndarray:
@@ -35,3 +38,31 @@ def test_deep_sea_is_found_by_optimism_and_not_by_chance() -> None:
 def test_pball_reaches_the_reward() -> None:
     agent = CMERL(gymnasium.make("cmerl/PBall2D-v0"), seed=0).learn(25)
     assert np.mean([record.ret for record in agent.history[-5:]]) > 8.0  # V* is 15.1, random play earns 0
+
+
+@pytest.mark.slow
+def test_a_slippery_lake_is_crossed_while_learning(caplog):
+    caplog.set_level(logging.ERROR, "cmerl")
+    env = gymnasium.make("FrozenLake-v1", max_episode_steps=100)
+    returns = [record.ret for record in CMERL(env, seed=0).learn(150).history]
+    assert np.mean(returns[-50:]) > 0.5  # V* is 0.74; with a prize hoped for at every step it was 0.1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("outlier", [1e6, -1e6])
+@pytest.mark.parametrize(("world", "episodes"), [(RiverSwim, 60), (PBall2D, 12)])
+def test_an_outlier_does_not_destroy_learning(world, episodes, outlier, caplog):
+    caplog.set_level(logging.ERROR, "cmerl")
+
+    class Outlying(world):
+        steps = 0
+
+        def step(self, action):
+            self.steps += 1
+            obs, reward, *rest = super().step(action)
+            return obs, outlier if self.steps == 150 else reward, *rest
+
+    def regret(env):
+        return sum(record.regret for record in CMERL(env, seed=0).learn(episodes).history)
+
+    assert regret(Outlying()) < 1.3 * regret(world()) + 2.0

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 
 import gymnasium
 import numpy as np
 import pytest
 
 from cmerl.agents import CMERL
-from cmerl.agents import transition_store as memory
 from cmerl.agents.default_kernels import WIDTH, automatic_kernel, shared_fraction
 from cmerl.agents.transition_store import Memory, Recipe
-from cmerl.embedding import CompressedEmbedding, ExactEmbedding
+from cmerl.embedding import CompressedEmbedding, DisplacementEmbedding, ExactEmbedding
 from cmerl.errors import InputError
 from cmerl.kernels import RBF, Delta, Matern
 from cmerl.spaces import StateSpace
@@ -72,13 +72,10 @@ def test_the_kernel_follows_the_data_at_doubling_times() -> None:
     assert held.embeddings[0].n == 40
 
 
-def test_auto_hands_over_once_and_loses_nothing(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    monkeypatch.setattr(memory, "EXACT_LIMIT", 60)
+def test_auto_hands_over_once_and_loses_nothing(caplog: pytest.LogCaptureFixture) -> None:
     data = walk(120, 0.1)
     with caplog.at_level(logging.INFO, logger="cmerl"):
-        held = feed(Memory(recipe(), 1), data)
+        held = feed(Memory(recipe(exact_limit=60), 1), data)
     assert isinstance(held.embeddings[0], CompressedEmbedding)
     assert sum("hands over" in message for message in caplog.messages) == 1
     exact = ExactEmbedding(RBF(0.2), 0.1, ACTIONS)
@@ -94,8 +91,8 @@ def test_auto_hands_over_once_and_loses_nothing(
     np.testing.assert_allclose(a, b, atol=0.05)
 
 
-def test_finite_worlds_and_provable_modes_stay_exact(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(memory, "EXACT_LIMIT", 15)
+def test_finite_worlds_and_provable_modes_stay_exact(recipe_with: Callable[..., None]) -> None:
+    recipe_with(exact_limit=15)
     finite = CMERL(gymnasium.make("cmerl/RiverSwim-v0")).learn(10)
     assert finite.diagnostics()["backend"] == "exact"  # 12 state-actions, however many transitions
     smooth = {"env": gymnasium.make("cmerl/PBall2D-v0"), "horizon": 10, "reward_range": (0, 1)}
@@ -105,9 +102,9 @@ def test_finite_worlds_and_provable_modes_stay_exact(monkeypatch: pytest.MonkeyP
 
 
 def test_agents_whose_log_was_dropped_are_saved_and_go_on_bit_for_bit(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: object
+    recipe_with: Callable[..., None], tmp_path: object
 ) -> None:
-    monkeypatch.setattr(memory, "KEEP", 50)
+    recipe_with(keep=50)
     env = gymnasium.make("cmerl/PBall2D-v0")
     agent = CMERL(env, horizon=10, backend="compressed").learn(7)
     assert agent._memory.batches is None
@@ -125,13 +122,12 @@ def test_agents_whose_log_was_dropped_are_saved_and_go_on_bit_for_bit(
 
 
 def test_a_displacement_whose_log_was_dropped_is_saved_and_goes_on_bit_for_bit(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: object
+    recipe_with: Callable[..., None], tmp_path: object
 ) -> None:
-    monkeypatch.setattr(memory, "KEEP", 90)
+    recipe_with(keep=90)
     env = gymnasium.make("Pendulum-v1", max_episode_steps=30)
     agent = CMERL(env, model="displacement").learn(4)
     assert agent._memory.batches is None
-    assert agent._memory._chosen_at == 90  # once more with all data, before they went
     fits = agent._memory.displacement.fits
     agent.save(f"{tmp_path}/agent")
     loaded = CMERL.load(f"{tmp_path}/agent", env=env)
@@ -165,5 +161,32 @@ def test_only_modes_without_proof_interpolate_values_around_their_mean(provable:
     held = feed(Memory(recipe(backend="compressed", provable=provable), 1), walk(60, 0.1)).embeddings[0]
     ones = np.ones(len(held.support))
     x = held.expectation(held.backup(ones, reward=0.0), walk(60, 0.1).Z)
-    y = held.expectation(held.backup(0.0 * ones, reward=0.0, offset=1.0), walk(60, 0.1).Z)
+    y = held.expectation(held.ones(), walk(60, 0.1).Z)
     assert (float(np.abs(x - y).max()) < 1e-12) is not provable
+
+
+@pytest.mark.parametrize("lam", [0.1, 3.0])
+def test_lam_reaches_a_displacement(lam: float) -> None:
+    plane = StateSpace.of(gymnasium.spaces.Box(0.0, 1.0, (2,), np.float64))
+    data = walk(60, 0.02)
+    own = recipe(states=plane, model="displacement", lam=lam, kernel=None, value_kernel=None, horizon=5)
+    held = feed(Memory(own, 1), data)
+    expected = DisplacementEmbedding(ACTIONS, categorical=True, lam=lam)
+    expected.update(data)
+    assert held.displacement is held.embeddings[0]
+    assert held.displacement.lam == lam
+    assert held.displacement.information_gain == pytest.approx(expected.information_gain, rel=0.05)  # other scales
+    other = DisplacementEmbedding(ACTIONS, categorical=True, lam=3.1 - lam)
+    other.update(data)
+    assert abs(other.information_gain - expected.information_gain) > 0.5 * expected.information_gain
+
+
+def test_a_displacement_goes_on_from_its_arrays_with_its_repeat_and_its_landmarks() -> None:
+    model = DisplacementEmbedding(ACTIONS, categorical=True)
+    model.update(walk(900, 0.02))
+    coarse = model.with_repeat(3).with_landmarks(300)
+    assert [len(model.support), len(coarse.support)] == [600, 300]
+    again = DisplacementEmbedding(ACTIONS, categorical=True)
+    again.restore(coarse.arrays())
+    assert (again.repeat, again.landmarks, again.n) == (3, 300, 900)
+    np.testing.assert_array_equal(again.support, coarse.support)

@@ -1,17 +1,13 @@
 """Actions: finite sets, continuous boxes and their candidates, and what the kernel sees of them."""
 
-from dataclasses import replace
-
 import gymnasium
 import numpy as np
 import pytest
 from gymnasium import spaces
 
 from cmerl import CMERL
-from cmerl.agents import transition_store as memory
 from cmerl.errors import InputError
 from cmerl.kernels import RBF, Delta, StateAction
-from cmerl.q_gradient import Hill
 from cmerl.spaces.actions import ActionSet
 
 
@@ -127,130 +123,7 @@ def test_an_agent_with_continuous_actions_learns_saves_and_goes_on(tmp_path):
     assert [r.ret for r in again.history] == [r.ret for r in agent.history]
 
 
-class Target(gymnasium.Env):
-    """Pays for an action near one that depends on where it stands; the state stays where it is."""
-
-    observation_space = spaces.Box(0.0, 1.0, (1,), np.float64)
-    action_space = spaces.Box(-3.0, 3.0, (1,), np.float64)
-
-    def reset(self, *, seed=None, options=None):
-        super().reset(seed=seed)
-        return np.array([0.4]), {}
-
-    def step(self, action):
-        assert self.action_space.contains(action)
-        return np.array([0.4]), float(np.exp(-((action[0] - 1.1) ** 2))), False, False, {}
-
-
-@pytest.mark.parametrize("backend", ["exact", "compressed"])
-def test_the_action_played_is_better_than_every_candidate_in_the_agents_own_eyes(backend):
-    agent = CMERL(Target(), horizon=3, seed=0, backend=backend, reward_range=(0, 1)).learn(12)
-    policy = agent.policy(explore=False)
-    row = agent.actions.encode(policy(np.array([0.4]), 1))
-    hill = Hill(policy.plan, agent.states.encode(np.array([0.4])), 1)
-    q = hill(np.vstack([row, agent.actions.rows, np.linspace(-1, 1, 401)[:, None]]))
-    candidates_q, near = q[1 : 1 + len(agent.actions)], np.abs(np.linspace(-1, 1, 401) - row[0, 0]) < 0.12
-    assert q[0] >= candidates_q.max()
-    assert q[0] >= q[1 + len(agent.actions) :][near].max() - 1e-3  # brute force around it finds no better
-    assert not any(np.array_equal(row[0], candidate) for candidate in agent.actions.rows)
-
-
-class Steering(gymnasium.Env):
-    """Moves a point in the plane by a velocity, which costs; pays for being near a spot."""
-
-    observation_space = spaces.Box(-1.0, 1.0, (2,), np.float64)
-    action_space = spaces.Box(-1.0, 1.0, (2,), np.float32)
-
-    def __init__(self, noise=0.0):
-        self.noise = noise
-
-    def reset(self, *, seed=None, options=None):
-        super().reset(seed=seed)
-        self.state = np.array([-0.2, -0.2])
-        return self.state.copy(), {}
-
-    def step(self, action):
-        assert self.action_space.contains(action)
-        moved = self.state + 0.3 * action + self.np_random.normal(0.0, self.noise, 2)
-        self.state = np.clip(moved, -1.0, 1.0)
-        reward = -np.square(self.state - [0.17, 0.06]).sum() - 0.05 * np.square(action).sum()
-        return self.state.copy(), float(reward), False, False, {}
-
-
-MODELS = {"direct": {"model": "direct", "kernel": RBF(0.6)}, "displacement": {"model": "displacement"}}
-
-
-@pytest.mark.parametrize("model", MODELS)
-def test_in_two_dimensions_the_action_played_is_as_good_as_brute_force_finds(model):
-    agent = CMERL(Steering(), horizon=5, seed=0, **MODELS[model]).learn(12)
-    policy, better = agent.policy(explore=False), 0
-    axis = np.linspace(-1.0, 1.0, 41)
-    everywhere = np.stack(np.meshgrid(axis, axis), axis=-1).reshape(-1, 2)
-    for obs in np.array([[-0.2, -0.2], [0.0, 0.1], [0.1, -0.1]]):
-        hill = Hill(policy.plan, agent.states.encode(obs), 1)
-        row = agent.actions.encode(policy(obs, 1))
-        q = hill(np.vstack([row, agent.actions.rows, everywhere]))
-        ours, candidates_q, brute = q[0], q[1 : 1 + len(agent.actions)], q[1 + len(agent.actions) :]
-        span, near = np.ptp(brute[np.isfinite(brute)]), np.linalg.norm(everywhere - row, axis=1) < 0.12
-        best = candidates_q[policy.plan.act(hill.state, 1)[0]]
-        assert ours >= best - 1e-6 * span
-        assert ours >= brute[near].max() - 0.01 * span
-        better += ours > best + 1e-4 * span
-    assert better == 3
-
-
-def test_a_displacement_keeps_to_the_candidates_of_one_dimension():
-    agent = CMERL(Target(), horizon=10, seed=0, model="displacement").learn(4)
-    policy, state = agent.policy(explore=False), agent.states.encode(np.array([0.4]))
-    hill = Hill(policy.plan, state, 1)
-    assert np.isfinite(hill(agent.actions.rows[policy.plan.act(state, 1)])).all()  # it could be climbed
-    played = policy(np.array([0.4]), 1)
-    assert any(np.array_equal(played, value) for value in agent.actions.values)
-
-
-def test_candidates_of_a_displacement_follow_the_actions_played_and_plans_range_over_them():
-    agent = CMERL(Steering(), horizon=8, seed=0, model="displacement")
+def test_candidates_stay_where_they_are_whatever_is_played():
+    agent = CMERL(gymnasium.make("Pendulum-v1", max_episode_steps=15), seed=0, model="displacement")
     first = agent.actions.rows.copy()
-    agent.learn(10)
-    rows, fixed = agent.actions.rows, len(first) - len(first) // 4
-    assert rows.shape == first.shape
-    np.testing.assert_array_equal(rows[:fixed], first[:fixed])
-    assert not np.array_equal(rows[fixed:], first[fixed:])
-    played = np.vstack([batch.Z[:, 2:] for _, batch in agent._memory.batches])
-    assert all((row == np.vstack([played, first])).all(axis=1).any() for row in rows)
-    obs = np.array([-0.1, 0.2])
-    moved = agent.policy().plan.views[0].with_actions(rows)
-    expected = replace(agent.policy().plan, views=[moved]).q(agent.states.encode(obs), 0)[0]
-    np.testing.assert_allclose(agent.q_values(obs), expected, rtol=1e-5)
-    assert all(agent.env.action_space.contains(value) for value in agent.actions.values)
-    direct = CMERL(Steering(), horizon=8, seed=0, **MODELS["direct"])
-    np.testing.assert_array_equal(direct.learn(5).actions.rows, first)
-
-
-@pytest.mark.parametrize("keep", [20_000, 60])
-def test_an_agent_whose_candidates_moved_is_saved_and_goes_on_bit_for_bit(keep, monkeypatch, tmp_path):
-    monkeypatch.setattr(memory, "KEEP", keep)
-    options = {"horizon": 6, "seed": 3, "model": "displacement"}
-    agent, first = CMERL(Steering(), **options).learn(11), CMERL(Steering(), **options).actions.rows
-    assert not np.array_equal(agent.actions.rows, first)
-    agent.save(tmp_path / "agent.safetensors")
-    again = CMERL.load(tmp_path / "agent.safetensors", env=Steering())
-    np.testing.assert_array_equal(again.actions.rows, agent.actions.rows)
-    np.testing.assert_array_equal(again._first_actions.rows, first)
-    returns = [[r.ret for r in a.learn(5).history] for a in (agent, again)]
-    assert returns[0] == returns[1]
-    np.testing.assert_array_equal(again.actions.rows, agent.actions.rows)
-    np.testing.assert_array_equal(again._plan().q(np.full((1, 2), 0.4), 0), agent._plan().q(np.full((1, 2), 0.4), 0))
-
-
-def test_candidates_of_one_dimension_stay_where_they_are():
-    agent = CMERL(Target(), horizon=6, seed=0, model="displacement")
-    first = agent.actions.rows.copy()
-    np.testing.assert_array_equal(agent.learn(5).actions.rows, first)
-
-
-def test_a_kernel_that_tells_actions_apart_is_not_asked_about_others():
-    kernel = StateAction(RBF(0.3), Delta())
-    agent = CMERL(Target(), horizon=3, seed=0, kernel=kernel, reward_range=(0, 1)).learn(3)
-    played = agent.predict(np.array([0.4]))
-    assert any(np.array_equal(played, value) for value in agent.actions.values)
+    np.testing.assert_array_equal(agent.learn(3).actions.rows, first)

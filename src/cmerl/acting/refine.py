@@ -154,9 +154,6 @@ class QSurface:
             slope = slope + self.plan.sign * by_sigma * self._view.variance_slope(z) / (2.0 * sigma)
         return slope + by_mass * self._view.mean_slope(basis.one, z) if by_mass else slope
 
-    def _settled_at(self, actions: FloatArray) -> FloatArray:
-        return self._settled(self._grid(actions))[0]
-
     def _settled(self, grid: Grid) -> tuple[FloatArray, FloatArray]:
         """A displacement's mean of r + V(s') (k,), which is expectation over mass; and the mass (k,)."""
         known = self._site(grid).mass[0]

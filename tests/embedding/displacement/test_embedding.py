@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cmerl.embedding import DisplacementEmbedding, displacement
+from cmerl.embedding import DisplacementEmbedding
+from cmerl.embedding.displacement.settings import DisplacementSettings
 from cmerl.errors import InputError
 from cmerl.transitions import Transitions
 
@@ -19,6 +20,11 @@ def slide(n: int = 250, seed: int = 0) -> Transitions:
     push = np.hstack([0.05 * (2.0 * actions - 1.0), 0.02 * np.sin(3 * states[:, :1])])
     nexts = states + push
     return Transitions.of(np.hstack([states, actions]), nexts, states[:, 1], nexts[:, 0] > 1.0)
+
+
+def expected_at(embedding: DisplacementEmbedding, coef: object, z: list[float]) -> float:
+    """The mean of a target at one state-action."""
+    return float(embedding.grid(np.array([z[:-1]])).expectation(coef)[0, int(z[-1])])
 
 
 @pytest.fixture(scope="module")
@@ -40,30 +46,28 @@ def test_expectations_are_values_where_the_state_goes(embedding: DisplacementEmb
 
 def test_the_grid_at_landmarks_and_the_grid_anywhere_agree(embedding: DisplacementEmbedding) -> None:
     v = np.random.default_rng(2).random(len(embedding.support))
-    coef = embedding.backup(v, reward=0.5, offset=0.3, terminal=2.0)
+    coef = embedding.backup(v, reward=0.5, terminal=2.0)
     anywhere = embedding.grid(embedding.support).expectation(coef)
     np.testing.assert_allclose(embedding.grid().expectation(coef), anywhere, atol=1e-6)
-    Z = np.hstack([embedding.support, np.ones((len(v), 1))])
-    np.testing.assert_allclose(embedding.expectation(coef, Z), anywhere[:, 1], atol=1e-9)
 
 
 def test_weights_give_the_expectation(embedding: DisplacementEmbedding) -> None:
     v = np.random.default_rng(3).random(len(embedding.support))
-    Z = np.hstack([np.random.default_rng(4).random((10, 2)), np.zeros((10, 1))])
-    expected = embedding.expectation(embedding.backup(v, reward=0.0), Z)
+    states = np.random.default_rng(4).random((10, 2))
+    Z = np.hstack([states, np.zeros((10, 1))])
+    expected = embedding.grid(states).expectation(embedding.backup(v, reward=0.0))[:, 0]
     np.testing.assert_allclose(embedding.weights(Z) @ v, expected, atol=1e-4)  # V at random, nowhere smooth
     smooth = np.sin(2.0 * embedding.support).sum(axis=1)
-    expected = embedding.expectation(embedding.backup(smooth, reward=0.0), Z)
+    expected = embedding.grid(states).expectation(embedding.backup(smooth, reward=0.0))[:, 0]
     np.testing.assert_allclose(embedding.weights(Z) @ smooth, expected, atol=1e-5)
 
 
 def test_weights_are_those_of_the_interpolant_in_double_precision(embedding: DisplacementEmbedding) -> None:
-    model, states = embedding.model, np.random.default_rng(5).uniform(0.3, 0.6, size=(4, 2))
-    grid = model.grid(states)
-    y = model.dynamics.hold(model.scaled(states), 1)[0][0]  # where the first action leads
-    K = model.kernel(model.landmarks, model.landmarks) + 1e-6 * np.eye(len(model.landmarks))
-    near = np.mean([model.kernel(y + e, model.landmarks) for e in model.noise], axis=0)
-    T = np.linalg.solve(K, near.T).T
+    view, states = embedding.view, np.random.default_rng(5).uniform(0.3, 0.6, size=(4, 2))
+    grid = view.grid(states)
+    y = view.dynamics.hold(view.scaled(states), 1)[0][0]  # where the first action leads
+    K = view.kernel(view.landmarks, view.landmarks) + 1e-6 * np.eye(len(view.landmarks))
+    T = np.linalg.solve(K, view.kernel(view.landmarks, y)).T
     expected = T + (1.0 - T.sum(axis=1, keepdims=True)) / T.shape[1]
     known = 1.0 - grid.std()[:, :1] ** 2
     np.testing.assert_allclose(grid.weights()[::2], known * expected, atol=1e-8)
@@ -71,16 +75,16 @@ def test_weights_are_those_of_the_interpolant_in_double_precision(embedding: Dis
 
 def test_away_from_data_all_is_unknown_and_nothing_is_expected(embedding: DisplacementEmbedding) -> None:
     far = np.array([[-9.0, -7.0, 1.0]])
-    coef = embedding.backup(np.ones(len(embedding.support)), offset=5.0)
+    coef = embedding.backup(np.full(len(embedding.support), 6.0))
     assert embedding.std(far)[0] == pytest.approx(1.0, abs=0.01)
-    assert embedding.expectation(coef, far)[0] == pytest.approx(0.0, abs=0.05)
+    assert expected_at(embedding, coef, [-9.0, -7.0, 1.0]) == pytest.approx(0.0, abs=0.05)
     assert embedding.std(np.array([[0.5, 0.5, 1.0]]))[0] < 0.3
 
 
 def test_an_end_is_worth_what_it_is_said_to_be(embedding: DisplacementEmbedding) -> None:
     coef = embedding.backup(np.zeros(len(embedding.support)), reward=0.0, terminal=7.0)
-    assert embedding.expectation(coef, np.array([[0.99, 0.5, 1.0]]))[0] == pytest.approx(7.0)
-    assert embedding.expectation(coef, np.array([[0.5, 0.5, 1.0]]))[0] == pytest.approx(0.0, abs=1e-9)
+    assert expected_at(embedding, coef, [0.99, 0.5, 1.0]) == pytest.approx(7.0)
+    assert expected_at(embedding, coef, [0.5, 0.5, 1.0]) == pytest.approx(0.0, abs=1e-9)
 
 
 def test_a_held_action_sums_rewards_and_moves_on(embedding: DisplacementEmbedding) -> None:
@@ -91,18 +95,18 @@ def test_a_held_action_sums_rewards_and_moves_on(embedding: DisplacementEmbeddin
         total += float(reward[0])
     v = held.support[:, 0]
     z = np.array([[0.3, 0.4, 1.0]])
-    found = float(held.expectation(held.backup(v), z)[0])
+    found = expected_at(held, held.backup(v), [0.3, 0.4, 1.0])
     kept = 1.0 - float(held.std(z)[0]) ** 2
     assert found == pytest.approx(kept * (total + states[0, 0]), abs=0.01)
 
 
 def test_it_knows_nothing_before_data() -> None:
     with pytest.raises(InputError, match="before its first"):
-        _ = DisplacementEmbedding(ACTIONS, categorical=True).model
+        _ = DisplacementEmbedding(ACTIONS, categorical=True).view
 
 
 def test_a_place_is_as_new_in_one_step_as_in_many(embedding: DisplacementEmbedding) -> None:
-    dynamics = embedding.model.dynamics
+    dynamics = embedding.view.dynamics
     x, far = np.full((1, 2), -4.0), np.tile([-4.0, -5.0], (2, 1, 1))  # one place for each action
     going = np.zeros((2, 1), dtype=bool)
     whole = dynamics.unknown(x, far, going)
@@ -113,8 +117,8 @@ def test_a_place_is_as_new_in_one_step_as_in_many(embedding: DisplacementEmbeddi
 
 
 def test_held_actions_stop_where_the_episode_ends(embedding: DisplacementEmbedding) -> None:
-    dynamics, actions = embedding.model.dynamics, embedding.model.actions
-    x = embedding.model.landmarks[:30]
+    dynamics, actions = embedding.view.dynamics, embedding.view.actions
+    x = embedding.view.landmarks[:30]
     steps = np.arange(30) % 4 + 1
     y, total, ended = dynamics.hold(x, steps)
     assert ended.any()
@@ -132,7 +136,7 @@ def test_held_actions_stop_where_the_episode_ends(embedding: DisplacementEmbeddi
 
 def test_what_is_new_counts_as_known_if_the_model_is_sure(embedding: DisplacementEmbedding) -> None:
     far = np.array([[-2.0, -2.0]])
-    coef = embedding.backup(np.zeros(len(embedding.support)), reward=0.0, offset=3.0)
+    coef = embedding.backup(np.full(len(embedding.support), 3.0), reward=0.0)
     sure = embedding.with_repeat(1, sure=True)
     assert embedding.grid(far).std().min() > 0.1
     np.testing.assert_array_equal(sure.grid(far).std(), 0.0)
@@ -140,29 +144,28 @@ def test_what_is_new_counts_as_known_if_the_model_is_sure(embedding: Displacemen
 
 
 def test_the_grid_of_the_last_states_is_kept_and_no_other(embedding: DisplacementEmbedding) -> None:
-    model = embedding.model
+    view = embedding.view
     here, there = np.array([[0.3, 0.4]]), np.array([[0.6, 0.4]])
-    grid = model.grid(here)
-    assert model.grid(here.copy()) is grid
+    grid = view.grid(here)
+    assert view.grid(here.copy()) is grid
     longer = embedding.with_repeat(3)
-    assert not np.array_equal(longer.model.grid(here).std(), grid.std())
-    assert model.grid(there) is not grid
-    assert model.grid(here) is not grid
-    np.testing.assert_array_equal(model.grid(here).std(), grid.std())
+    assert not np.array_equal(longer.view.grid(here).std(), grid.std())
+    assert view.grid(there) is not grid
+    assert view.grid(here) is not grid
+    np.testing.assert_array_equal(view.grid(here).std(), grid.std())
 
 
-def test_few_landmarks_are_as_far_apart_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(displacement, "_ahead", lambda dynamics, x: x[:0])
-    states = np.linspace(0.0, 1.0, 21)[:20, None]  # a line of 21 points at equal distances
-    Z = np.hstack([states, np.ones((20, 1))])
-    found = DisplacementEmbedding(ACTIONS, categorical=True)
+def test_few_landmarks_are_as_far_apart_as_they_are() -> None:
+    states = np.linspace(0.0, 1.0, 21)[:20, None]  # a line of 21 points at equal distances, which nothing leaves
+    Z = np.hstack([states, np.zeros((20, 1))])
+    found = DisplacementEmbedding(np.zeros((1, 1)), categorical=True, settings=DisplacementSettings(reach=1))
     found.update(Transitions.of(Z, states + 0.05))
-    model = found.model
-    assert len(model.landmarks) == 21
-    apart = np.diff(np.sort(model.landmarks[:, 0]))
+    view = found.view
+    assert len(view.landmarks) == 21
+    apart = np.diff(np.sort(view.landmarks[:, 0]))
     np.testing.assert_allclose(apart, apart[0])
     # 11 of them, chosen as far apart as can be, leave others at their own distance or at twice that: half of it
-    assert 0.5 <= float(model.kernel.lengthscale) / (displacement.SMOOTHNESS * apart[0]) <= 1.0
+    assert 0.5 <= float(view.kernel.lengthscale) / (found.settings.smoothness * apart[0]) <= 1.0
 
 
 @pytest.mark.parametrize(("d", "width"), [(1, 1.0), (2, 1.0), (8, 2.0)])
@@ -172,8 +175,8 @@ def test_novelty_is_one_standard_deviation_wide_for_two_columns_and_wider_for_mo
     x[40:] += 40.0  # two heaps, one standard deviation from their middle
     found = DisplacementEmbedding(ACTIONS, categorical=True)
     found.update(Transitions.of(np.hstack([x, rng.integers(2, size=(80, 1))]), x + 1e-3 * rng.normal(size=(80, d))))
-    heap, way, going = found.model.scaled(x[:1]), -width * np.eye(d)[:1], np.zeros((2, 1), dtype=bool)
-    unknown = found.model.dynamics.unknown
+    heap, way, going = found.view.scaled(x[:1]), -width * np.eye(d)[:1], np.zeros((2, 1), dtype=bool)
+    unknown = found.view.dynamics.unknown
     far = heap + 4.0 * way
     beside = unknown(far, np.tile(heap + way, (2, 1, 1)), going)
     np.testing.assert_allclose(beside, 1.0 - np.exp(-1.0), atol=0.02)  # k = e^(−½) with a place that is known
@@ -201,12 +204,51 @@ def test_a_last_state_is_a_landmark_unless_the_episode_ended_there() -> None:
     assert np.abs(support + 30.0).min() > 0.1
 
 
-def test_more_data_than_are_kept_may_come_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(displacement, "KEEP", 100)
+def test_more_data_than_are_kept_may_come_at_once() -> None:
     rng = np.random.default_rng(0)
     Z = np.hstack([rng.uniform(-1, 1, (150, 1)), rng.integers(0, 2, (150, 1))])
-    found = DisplacementEmbedding(np.array([[0.0], [1.0]]), categorical=True)
+    found = DisplacementEmbedding(ACTIONS, categorical=True, settings=DisplacementSettings(keep=100))
     found.update(Transitions.of(Z, Z[:, :1] + 0.1 * Z[:, 1:]))
-    assert found.n == 150
+    assert (found.n, len(found.data)) == (150, 50)
     data = Transitions.of(Z[:5], Z[:5, :1] + 0.1 * Z[:5, 1:])
     assert np.abs(found.residuals(data)).max() < 0.02
+
+
+def test_the_mass_is_what_is_known_also_where_an_episode_ends(embedding: DisplacementEmbedding) -> None:
+    states = np.vstack([np.random.default_rng(6).uniform(-1.0, 2.0, (30, 2)), [[0.99, 0.5]]])
+    for repeat in (1, 3):
+        grid = embedding.with_repeat(repeat).grid(states)
+        mass, unknown = grid.expectation(embedding.ones()), grid.std() ** 2
+        np.testing.assert_allclose(mass, 1.0 - unknown, atol=1e-6)
+        assert unknown.max() > 0.1
+        assert mass[-1, 1] == pytest.approx(1.0)  # an end is no news
+    ones = embedding.backup(np.ones(len(embedding.support)), reward=0.0, terminal=1.0)
+    np.testing.assert_allclose(grid.expectation(ones), mass, atol=1e-6)
+
+
+@pytest.mark.parametrize("lam", [0.05, 0.5, 2.0])
+def test_after_many_visits_of_one_place_lam_says_what_is_left_unknown(lam: float) -> None:
+    """Two places, visited N and M times, two standard deviations apart: G = ½ log det(I + K/λ) by its 2 × 2 form."""
+    N, M = 20, 5
+    x = np.repeat([[0.0], [1000.0]], [N, M], axis=0)
+    found = DisplacementEmbedding(np.zeros((1, 1)), categorical=True, lam=lam)
+    found.update(Transitions.of(np.hstack([x, np.zeros((N + M, 1))]), 1000.0 - x))
+    k = np.exp(-2.0)  # as many at one place as at the other, next states counted
+    expected = 0.5 * np.log((1.0 + N / lam) * (1.0 + M / lam) - N * M * k**2 / lam**2)
+    assert found.information_gain == pytest.approx(expected, rel=1e-6)
+
+
+def test_information_is_that_of_a_gaussian_regression(embedding: DisplacementEmbedding) -> None:
+    Z = np.array([[-2.0, -2.0, 0.0], [0.5, 0.5, 1.0]])
+    expected = 0.5 * np.log(1.0 + embedding.std(Z) ** 2 / embedding.lam)
+    np.testing.assert_allclose(embedding.information(Z), expected)
+    assert expected[0] > 10 * expected[1] > 0.0
+
+
+def test_a_single_state_action_is_as_new_as_it_is_among_all(embedding: DisplacementEmbedding) -> None:
+    held = embedding.with_repeat(3)
+    z = np.array([[-0.3, -0.2, 0.0]])
+    alone = held.std(z)
+    held.view.grid(z[:, :2])
+    np.testing.assert_allclose(alone, held.std(z), rtol=1e-5)
+    assert alone[0] > 0.01

@@ -69,11 +69,11 @@ class Dense:
         explained = np.einsum("qn,qn->q", self.weights(Zq), self.k(Zq, self.batch.Z))
         return np.sqrt(np.maximum(np.diag(self.k(Zq, Zq)) - explained, 0.0))
 
-    def targets(self, v: np.ndarray, reward: float, offset: float, terminal: float) -> np.ndarray:
+    def targets(self, v: np.ndarray, reward: float, terminal: float) -> np.ndarray:
         value = dict(zip(self.support, v, strict=True))
         return np.array(
             [
-                reward * r + (terminal if done else value[tuple(s)]) + offset
+                reward * r + (terminal if done else value[tuple(s)])
                 for s, r, done in zip(self.batch.next_states, self.batch.rewards, self.batch.terminated, strict=True)
             ]
         )
@@ -107,7 +107,7 @@ def test_grids_stay_equal_to_the_dense_matrix_as_data_grow(layout, repeated: flo
         dense = Dense(k, data[:stop])
         v = np.cos(7.0 * np.arange(len(dense.support)))
         assert [tuple(s) for s in embedding.support] == dense.support
-        coef, y = embedding.backup(v, terminal=0.2), dense.targets(v, 1.0, 0.0, 0.2)
+        coef, y = embedding.backup(v, terminal=0.2), dense.targets(v, 1.0, 0.2)
         if dense.support:
             assert_grid(embedding.grid(), np.array(dense.support), dense, coef, y)
         assert_grid(embedding.grid(ELSEWHERE), ELSEWHERE, dense, coef, y)
@@ -125,10 +125,8 @@ def test_the_own_grid_of_many_updates_is_that_of_one() -> None:
             np.testing.assert_allclose(look(parts), look(whole), atol=1e-9)
 
 
-@pytest.mark.parametrize(
-    ("reward", "offset", "terminal"), [(1.0, 0.0, 0.0), (0.0, 0.0, 1.5), (1.0, -4.0, 0.0), (2.5, 3.0, -7.0)]
-)
-def test_backup_regresses_reward_value_and_offset(layout, reward: float, offset: float, terminal: float) -> None:
+@pytest.mark.parametrize(("reward", "terminal"), [(1.0, 0.0), (0.0, 1.5), (2.5, -7.0)])
+def test_backup_regresses_reward_and_value_and_ones_the_constant(layout, reward: float, terminal: float) -> None:
     kernel, k = layout
     data = draw(200, terminated=0.3)
     embedding = ExactEmbedding(kernel, LAM, ACTIONS)
@@ -136,10 +134,14 @@ def test_backup_regresses_reward_value_and_offset(layout, reward: float, offset:
     embedding.update(data[150:])
     dense = Dense(k, data)
     v = np.random.default_rng(1).normal(size=len(dense.support))
-    coef = embedding.backup(v, reward=reward, offset=offset, terminal=terminal)
-    y = dense.targets(v, reward, offset, terminal)
+    coef = embedding.backup(v, reward=reward, terminal=terminal)
+    y = dense.targets(v, reward, terminal)
     Zq = np.vstack([state_actions(ELSEWHERE), data.Z[::-7]])
     np.testing.assert_allclose(embedding.expectation(coef, Zq), dense.weights(Zq) @ y, atol=1e-9)
+    mass = dense.weights(Zq).sum(axis=1)  # ends count as well
+    np.testing.assert_allclose(embedding.expectation(embedding.ones(), Zq), mass, atol=1e-9)
+    by_state = dense.weights(state_actions(ELSEWHERE)).sum(axis=1).reshape(len(ELSEWHERE), -1)
+    np.testing.assert_allclose(embedding.grid(ELSEWHERE).expectation(embedding.ones()), by_state, atol=1e-9)
 
 
 def test_weights_on_the_support_leave_terminated_transitions_out(layout) -> None:
@@ -226,7 +228,7 @@ def test_the_first_next_state_may_follow_many_terminated_transitions(layout) -> 
     )
     dense = Dense(k, both)
     v = np.cos(np.arange(len(dense.support)))
-    coef, y = embedding.backup(v, terminal=2.0), dense.targets(v, 1.0, 0.0, 2.0)
+    coef, y = embedding.backup(v, terminal=2.0), dense.targets(v, 1.0, 2.0)
     assert_grid(embedding.grid(), np.array(dense.support), dense, coef, y)
 
 
@@ -246,7 +248,7 @@ def test_a_frozen_view_keeps_its_answers(layout, repeated: float) -> None:
         dense = Dense(k, data[:start])
         v = np.sin(np.arange(len(dense.support)))
         view, coef = embedding.freeze(), embedding.backup(v, terminal=0.5)
-        kept.append((view, view.grid(ELSEWHERE), coef, dense, dense.targets(v, 1.0, 0.0, 0.5)))
+        kept.append((view, view.grid(ELSEWHERE), coef, dense, dense.targets(v, 1.0, 0.5)))
         embedding.update(data[start:stop])
         embedding.grid().weight_norm1()
     for view, early_grid, coef, dense, y in kept:

@@ -41,8 +41,8 @@ def test_rows_follow_the_distinct_inputs_and_answers_the_dense_matrix(n: int, di
     np.testing.assert_allclose(regression.snapshot().variance(Kqz, np.ones(15)), var, atol=1e-9)
 
     v = np.array([0.3, -1.0, 2.0, 0.7, -5.0])  # the last is the value of a terminated state
-    y = 2.0 * rewards + v[nexts] + 0.25
-    solved = regression.solve(regression.targets(v, 2.0, 0.25))
+    y = 2.0 * rewards + v[nexts]
+    solved = regression.solve(regression.targets(v, 2.0))
     np.testing.assert_allclose(Kqz @ solved.full, alpha @ y, atol=1e-9)
     half_weights = np.linalg.solve(regression.factor.L, Kqz.T[regression.ids])
     np.testing.assert_allclose(solved.half @ half_weights, alpha @ y, atol=1e-9)
@@ -68,7 +68,7 @@ def test_a_snapshot_and_its_coefficients_outlive_later_rows_and_merges() -> None
     regression = RidgeRegression(RBF(0.5), LAM)
     regression.append(X[:50], nexts[:50], rewards[:50])
     v, Xq = np.array([1.0, -2.0, 0.5, 3.0, 0.0]), X[:5] + 0.1
-    snapshot, solved = regression.snapshot(), regression.solve(regression.targets(v, 1.0, 0.0))
+    snapshot, solved = regression.snapshot(), regression.solve(regression.targets(v, 1.0))
     generation = regression.generation
     for start in range(50, 600, 11):
         rows = slice(start, start + 11)

@@ -34,14 +34,14 @@ def world(n: int, seed: int, origin: float = 0.0) -> Transitions:
 def mean_and_std(embedding: ExactEmbedding) -> tuple[np.ndarray, np.ndarray]:
     v = 5.0 * np.sin(4.0 * embedding.support[:, 0]) + embedding.support[:, 1]
     grid = embedding.grid()
-    return grid.expectation(embedding.backup(v, offset=-3.0, terminal=0.5)), grid.std()
+    return grid.expectation(embedding.backup(v - 3.0, terminal=-2.5)), grid.std()
 
 
 def dense(embedding: ExactEmbedding) -> tuple[np.ndarray, np.ndarray]:
     """The same from a grid that is computed afresh."""
     v = 5.0 * np.sin(4.0 * embedding.support[:, 0]) + embedding.support[:, 1]
     grid = embedding.grid(embedding.support)
-    return grid.expectation(embedding.backup(v, offset=-3.0, terminal=0.5)), grid.std()
+    return grid.expectation(embedding.backup(v - 3.0, terminal=-2.5)), grid.std()
 
 
 @pytest.fixture(autouse=True)

@@ -1,15 +1,13 @@
-"""Ranges of rewards: what widens them, and outliers that do not."""
-
-import logging
+"""Ranges of rewards: what widens them, and outliers that do not; a known reward function."""
 
 import gymnasium
 import numpy as np
 import pytest
 
-import cmerl
-from cmerl.agents.rewards import PRIZES, RewardRange
-from cmerl.envs import PBall2D, RiverSwim
-from cmerl.planning import Hope
+from cmerl.errors import InputError, RewardRangeError
+from cmerl.rewards import KnownReward, RewardRange
+from cmerl.spaces import StateSpace
+from cmerl.spaces.actions import ActionSet
 
 
 def seen(*rewards, done=(), **options):
@@ -76,27 +74,6 @@ def test_an_outlier_is_further_outside_of_the_others_range_than_that_is_wide(nea
     assert counted(seen(0.0, 1.0, far), far) == [1.0 if far > 0 else 0.0]
 
 
-def test_where_only_an_end_pays_it_is_the_prize_that_is_hoped_for():
-    assert seen(0.0, 0.0, 2.0, done=(2.0,)).prize() == Hope(0.0, once=PRIZES * 2.0)
-    assert seen(-1.0, -1.0, 2.0, done=(2.0,)).prize() == Hope(0.0, once=PRIZES * 2.0)  # 0 a step after an end
-    assert seen(0.0, 0.5, 2.0, done=(2.0,)).prize() is None  # other rewards may be better still
-    assert seen(-1.0, -1.0, 0.0, done=(0.0,)).prize() is None
-    assert seen(0.0, 0.0).prize() is None
-    assert seen(0.0, 0.0, 2.0, 1.0, done=(1.0, 2.0)).prize() == Hope(0.0, once=PRIZES * 2.0)  # the best of them
-    assert seen(0.5, 0.5, 2.0, done=(2.0,)).prize() == Hope(0.5, once=PRIZES * 1.5)  # instead of a step's reward
-    declared = RewardRange((0.0, 2.0), may_end=False)
-    declared.see(0.0)
-    declared.see(2.0, 3)
-    assert declared.prize() is None
-
-
-def test_a_slippery_lake_is_crossed_while_learning(caplog):
-    caplog.set_level(logging.ERROR, "cmerl")
-    env = gymnasium.make("FrozenLake-v1", max_episode_steps=100)
-    returns = [record.ret for record in cmerl.CMERL(env, seed=0).learn(150).history]
-    assert np.mean(returns[-50:]) > 0.5  # V* is 0.74; hoping for a prize at every step it was 0.1
-
-
 def test_proofs_and_declared_ranges_doubt_nothing():
     assert seen(0.0, 0.5, 1e6, robust=False).bounds == (0.0, 1e6)
     declared = RewardRange((0.0, 1e6), may_end=False)
@@ -114,20 +91,53 @@ def test_the_range_is_the_same_after_saving():
     assert again.bounds[1] == 1e6
 
 
-@pytest.mark.parametrize("outlier", [1e6, -1e6])
-@pytest.mark.parametrize(("world", "episodes"), [(RiverSwim, 60), (PBall2D, 12)])
-def test_an_outlier_does_not_destroy_learning(world, episodes, outlier, caplog):
-    caplog.set_level(logging.ERROR, "cmerl")
+def test_what_was_seen_of_steps_and_of_ends_is_kept_apart():
+    found = seen(0.3, -0.5, 1e6, 3.0, 2.0, done=(3.0, 2.0))
+    assert found.step_rewards == (-0.5, 1e6)
+    assert found.believed_step_rewards == (-0.5, 0.3)
+    assert found.best_end == 3.0
+    assert RewardRange.from_spec(found.spec()).best_end == 3.0
 
-    class Outlying(world):
-        steps = 0
 
-        def step(self, action):
-            self.steps += 1
-            obs, reward, *rest = super().step(action)
-            return obs, outlier if self.steps == 150 else reward, *rest
+def test_before_anything_was_seen_there_is_nothing_to_tell():
+    found = RewardRange("auto", may_end=False)
+    assert (found.step_rewards, found.believed_step_rewards, found.best_end) == (None, None, None)
 
-    def regret(env):
-        return sum(record.regret for record in cmerl.CMERL(env, seed=0).learn(episodes).history)
 
-    assert regret(Outlying()) < 1.3 * regret(world()) + 2.0
+def test_the_soonest_end_is_the_earliest_step_at_which_one_came():
+    found = RewardRange("auto", may_end=False)
+    for step in (7, 5, 9):
+        found.see(0.0, step)
+    assert found.soonest_end == 5
+    assert RewardRange.from_spec(found.spec()).soonest_end == 5
+
+
+@pytest.mark.parametrize("wrong", ["wide", (1.0,), (2.0, 1.0), (0.0, np.inf), 3.0])
+def test_what_is_no_range_is_refused(wrong):
+    with pytest.raises(InputError, match="reward_range"):
+        RewardRange(wrong, may_end=False)
+
+
+def test_a_reward_outside_a_declared_range_is_an_error_and_an_automatic_one_says_so_once(caplog):
+    with pytest.raises(RewardRangeError, match=r"outside the declared reward_range \(0, 1\)"):
+        RewardRange((0.0, 1.0), may_end=False).see(1.5)
+    found = RewardRange("auto", may_end=False)
+    for reward in (0.5, 1.5, 2.5):
+        found.see(reward)
+    assert found.widened
+    assert sum("widens" in message for message in caplog.messages) == 1
+
+
+def test_a_known_reward_is_asked_for_once_at_every_state():
+    asked = []
+
+    def reward(obs, action):
+        asked.append((float(obs[0]), int(action)))
+        return 10.0 * obs[0] + action
+
+    states = StateSpace.of(gymnasium.spaces.Box(0.0, 2.0, (1,), np.float64))
+    known = KnownReward(reward, states, ActionSet.of(gymnasium.spaces.Discrete(2)))
+    rows = states.encode_many(np.array([[0.5], [1.0], [0.5]]))
+    np.testing.assert_allclose(known(rows), [[5.0, 6.0], [10.0, 11.0], [5.0, 6.0]])
+    np.testing.assert_allclose(known(rows[:1]), [[5.0, 6.0]])
+    assert len(asked) == 4

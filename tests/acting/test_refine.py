@@ -1,0 +1,287 @@
+"""Actions between the candidates: the surface that is climbed, its slope, and the climb."""
+
+from dataclasses import replace
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium import spaces
+
+from cmerl import CMERL
+from cmerl.acting.refine import QSurface, Refined, refine, slope_by_differences
+from cmerl.kernels import RBF, Delta, Matern, StateAction
+
+SETTINGS = Refined()
+
+
+def surface(plan, state, step):
+    return QSurface(plan, state, step, SETTINGS)
+
+
+# --- the climb ---
+
+
+def bump(centre, curvature=1.0):
+    """A smooth function with its maximum at ``centre``, two of them superposed so that it is no parabola."""
+
+    def q(X):
+        r2 = np.square(X - centre).sum(axis=1)
+        return np.exp(-curvature * r2) + 0.1 * np.cos(3.0 * np.sqrt(r2))
+
+    def slope(x):
+        gap = x - centre
+        r = max(np.linalg.norm(gap), 1e-12)
+        return -2.0 * curvature * gap * np.exp(-curvature * r**2) - 0.3 * np.sin(3.0 * r) * gap / r
+
+    return q, slope
+
+
+def at(q, x):
+    return float(q(x[None])[0])
+
+
+@pytest.mark.parametrize("d", [1, 2, 3])
+@pytest.mark.parametrize("seed", range(4))
+def test_refinement_comes_close_to_the_maximum_of_a_fine_grid(d, seed):
+    rng = np.random.default_rng(seed)
+    centre = rng.uniform(-0.8, 0.8, d)
+    start = np.clip(centre + rng.uniform(-0.3, 0.3, d), -1.0, 1.0)
+    q, slope = bump(centre)
+    found = refine(q, slope, start, at(q, start), SETTINGS)
+    axes = [np.linspace(max(c - 0.4, -1.0), min(c + 0.4, 1.0), 41) for c in start]
+    brute = q(np.stack(np.meshgrid(*axes), axis=-1).reshape(-1, d)).max()
+    assert at(q, found) >= brute - 1e-4
+    assert np.linalg.norm(found - centre) < 0.02
+
+
+def test_refinement_follows_the_gradient_round_a_bend():
+    scales = np.array([1.0, 4.0])
+    q, slope = (lambda X: -np.square(X - 0.2) @ scales), (lambda x: -2.0 * (x - 0.2) * scales)
+    start = np.array([-0.1, 0.4])
+    found = refine(q, slope, start, at(q, start), SETTINGS)
+    assert at(q, found) > 0.1 * at(q, start)  # nine tenths of the way up, which no single straight line reaches
+    line = start + np.linspace(0.0, 1.0, 1000)[:, None] * slope(start)
+    assert at(q, found) > q(line).max()
+
+
+def test_refinement_stays_in_the_cube_and_climbs_along_its_walls():
+    slope = np.array([10.0, -1.0])  # along the wall it is not steep
+    found = refine(lambda X: X @ slope, lambda x: slope, np.array([1.0, -0.4]), 10.4, SETTINGS)
+    np.testing.assert_allclose(found, [1.0, -1.0])
+
+
+def test_refinement_is_never_worse_whatever_the_slope():
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        W, start, wrong = rng.normal(size=(5, 2)), rng.uniform(-1, 1, 2), rng.normal(size=2)
+        q = lambda X, W=W: np.sin(4 * X @ W.T).sum(axis=1)  # noqa: E731 - a rough one
+        found = refine(q, lambda x, wrong=wrong: wrong, start, at(q, start), SETTINGS)
+        assert at(q, found) >= at(q, start)
+        assert np.abs(found).max() <= 1.0
+
+
+def test_refinement_leaves_a_saddle_where_the_slope_is_zero():
+    centre = np.array([0.2, -0.3])
+    found = refine(lambda X: np.square(X - centre).sum(axis=1), lambda x: 2.0 * (x - centre), centre, 0.0, SETTINGS)
+    assert np.linalg.norm(found - centre) > 0.5
+
+
+def test_a_flat_function_leaves_the_start_as_it_is():
+    start = np.array([0.5])
+    assert refine(lambda X: np.zeros(len(X)), np.zeros_like, start, 0.0, SETTINGS) is start
+    assert refine(lambda X: np.zeros(len(X)), np.ones_like, start, 0.0, SETTINGS) is start
+
+
+def test_differences_are_exact_for_parabolas():
+    B = np.array([[1.0, 0.3, 0.0], [0.3, -2.0, 0.5], [0.0, 0.5, 0.7]])
+    x = np.array([0.3, -1.0, 0.8])
+    found = slope_by_differences(lambda X: np.einsum("ij,jk,ik->i", X, B, X) + X[:, 0], x, 0.05)
+    np.testing.assert_allclose(found, 2.0 * B @ x + [1.0, 0.0, 0.0], rtol=1e-12)
+
+
+# --- the surface ---
+
+
+class Steering(gymnasium.Env):
+    """Moves a point in the plane by a noisy velocity, which costs; pays for being near a spot."""
+
+    observation_space = spaces.Box(-1.0, 1.0, (2,), np.float64)
+    action_space = spaces.Box(-1.0, 1.0, (2,), np.float64)
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.state = np.array([-0.2, -0.2])
+        return self.state.copy(), {}
+
+    def step(self, action):
+        self.state = np.clip(self.state + 0.3 * action + self.np_random.normal(0.0, 0.2, 2), -1.0, 1.0)
+        reward = -np.square(self.state - [0.17, 0.06]).sum() - 0.05 * np.square(action).sum()
+        return self.state.copy(), float(reward), False, False, {}
+
+
+TIGHT = {"bonus": "tight", "B_P": 0.1, "B_V": 0.1, "B_R": 0.1, "reward_range": (-4, 0)}
+
+
+def learned(**options):
+    return CMERL(Steering(), horizon=5, seed=0, model="direct", **options).learn(6)
+
+
+def places(count):
+    """States and actions within the data."""
+    rng = np.random.default_rng(1)
+    return [(rng.uniform(0.35, 0.55, (1, 2)), rng.uniform(-0.9, 0.9, 2)) for _ in range(count)]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"backend": "exact"},
+        {"backend": "compressed"},
+        {"backend": "nystrom"},
+        {"backend": "fourier", "kernel": RBF(0.5)},
+        {"backend": "exact", "kernel": StateAction(Matern(1.5, 0.4), RBF(0.6), 2) + 0.3},
+        {"backend": "exact", "kernel": lambda X, Y: RBF(0.7)(X, Y)},  # whose gradient is by differences
+        {"backend": "exact", "bonus": "sigma"},
+        {"backend": "compressed", "bonus": "sigma"},
+        {"backend": "exact", "kernel": RBF(5.0), **TIGHT, "reward_range": (-9, 9)},
+        {"backend": "exact", "time_homogeneous": False, "bonus": "sigma"},
+    ],
+    ids=str,
+)
+def test_the_slope_is_the_limit_of_differences(options):
+    agent, seen = learned(**options), 0
+    for state, action in places(12):
+        q_surface, h = surface(agent.policy().plan, state, 1), 1e-4
+        q = q_surface(np.vstack([action, action + h * np.eye(2), action - h * np.eye(2)]))
+        if np.isfinite(q).all():
+            expected = (q[1:3] - q[3:]) / (2.0 * h)
+            np.testing.assert_allclose(q_surface.slope(action), expected, rtol=1e-3, atol=1e-6 * np.abs(q).max())
+            seen += np.abs(expected).max() > 1e-3
+    assert seen >= 3
+
+
+@pytest.mark.parametrize("options", [{}, {"bonus": "sigma"}, TIGHT], ids=["practical", "sigma", "tight"])
+def test_with_a_direct_embedding_the_height_is_q(options):
+    agent = learned(backend="exact", **options)
+    for state, _ in places(3):
+        q, height = agent.policy().plan.q(state, 2)[0], surface(agent.policy().plan, state, 2)(agent.actions.rows)
+        np.testing.assert_allclose(q - height, q[0] - height[0], atol=1e-9)
+
+
+def test_with_a_displacement_the_height_is_what_is_expected_and_the_ceiling_does_not_count():
+    agent = CMERL(Steering(), horizon=5, seed=0, model="displacement").learn(8)
+    plan, rows = agent.policy().plan, agent.actions.rows
+    sure = replace(plan, views=[replace(plan.views[0], sure=True)])
+    for state in np.array([[[0.4, 0.4]], [[0.55, 0.5]]]):
+        heights, known = surface(plan, state, 1)(rows), 1.0 - plan.views[0].grid(state).std()[0] ** 2
+        np.testing.assert_array_equal(np.isfinite(heights), known >= SETTINGS.known)
+        constant = (heights - sure.q(state, 1)[0])[known >= SETTINGS.known]
+        assert len(constant) > 2
+        assert np.ptp(constant) < 1e-4 * np.ptp(sure.q(state, 1))
+        assert np.ptp(plan.q(state, 1)[0] - sure.q(state, 1)[0]) > 1e-2  # the ceiling would have counted
+
+
+def test_the_slope_of_a_displacement_is_that_of_a_small_neighbourhood():
+    agent = CMERL(Steering(), horizon=5, seed=0, model="displacement").learn(8)
+    q_surface = surface(agent.policy().plan, np.array([[0.4, 0.4]]), 1)
+    action, arms = np.array([0.1, -0.2]), 0.1 * np.eye(2)
+    q = q_surface(np.vstack([action + arms, action - arms]))
+    assert np.isfinite(q).all()
+    slope = q_surface.slope(action)
+    np.testing.assert_allclose(slope, (q[:2] - q[2:]) / 0.2, atol=0.1 * np.abs(slope).max())
+
+
+def test_nothing_is_climbed_before_the_first_data():
+    first = CMERL(Steering(), horizon=5, seed=0)
+    assert any(np.array_equal(first.predict(np.zeros(2)), value) for value in first.actions.values)
+
+
+# --- the action played ---
+
+
+class Gliding(gymnasium.Env):
+    """Moves a point in the plane by a velocity, which costs; pays for being near a spot."""
+
+    observation_space = spaces.Box(-1.0, 1.0, (2,), np.float64)
+    action_space = spaces.Box(-1.0, 1.0, (2,), np.float32)
+
+    def __init__(self, noise=0.0):
+        self.noise = noise
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.state = np.array([-0.2, -0.2])
+        return self.state.copy(), {}
+
+    def step(self, action):
+        assert self.action_space.contains(action)
+        moved = self.state + 0.3 * action + self.np_random.normal(0.0, self.noise, 2)
+        self.state = np.clip(moved, -1.0, 1.0)
+        reward = -np.square(self.state - [0.17, 0.06]).sum() - 0.05 * np.square(action).sum()
+        return self.state.copy(), float(reward), False, False, {}
+
+
+class Target(gymnasium.Env):
+    """Pays for an action near one that depends on where it stands; the state stays where it is."""
+
+    observation_space = spaces.Box(0.0, 1.0, (1,), np.float64)
+    action_space = spaces.Box(-3.0, 3.0, (1,), np.float64)
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        return np.array([0.4]), {}
+
+    def step(self, action):
+        assert self.action_space.contains(action)
+        return np.array([0.4]), float(np.exp(-((action[0] - 1.1) ** 2))), False, False, {}
+
+
+@pytest.mark.parametrize("backend", ["exact", "compressed"])
+def test_the_action_played_is_better_than_every_candidate_in_the_agents_own_eyes(backend):
+    agent = CMERL(Target(), horizon=3, seed=0, backend=backend, reward_range=(0, 1)).learn(12)
+    policy = agent.policy(explore=False)
+    row = agent.actions.encode(policy(np.array([0.4]), 1))
+    q_surface = surface(policy.plan, agent.states.encode(np.array([0.4])), 1)
+    q = q_surface(np.vstack([row, agent.actions.rows, np.linspace(-1, 1, 401)[:, None]]))
+    candidates_q, near = q[1 : 1 + len(agent.actions)], np.abs(np.linspace(-1, 1, 401) - row[0, 0]) < 0.12
+    assert q[0] >= candidates_q.max()
+    assert q[0] >= q[1 + len(agent.actions) :][near].max() - 1e-3  # brute force around it finds no better
+    assert not any(np.array_equal(row[0], candidate) for candidate in agent.actions.rows)
+
+
+MODELS = {"direct": {"model": "direct", "kernel": RBF(0.6)}, "displacement": {"model": "displacement"}}
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_in_two_dimensions_the_action_played_is_as_good_as_brute_force_finds(model):
+    agent = CMERL(Gliding(), horizon=5, seed=0, **MODELS[model]).learn(12)
+    policy, better = agent.policy(explore=False), 0
+    axis = np.linspace(-1.0, 1.0, 41)
+    everywhere = np.stack(np.meshgrid(axis, axis), axis=-1).reshape(-1, 2)
+    for obs in np.array([[-0.2, -0.2], [0.0, 0.1], [0.1, -0.1]]):
+        q_surface = surface(policy.plan, agent.states.encode(obs), 1)
+        row = agent.actions.encode(policy(obs, 1))
+        q = q_surface(np.vstack([row, agent.actions.rows, everywhere]))
+        ours, candidates_q, brute = q[0], q[1 : 1 + len(agent.actions)], q[1 + len(agent.actions) :]
+        span, near = np.ptp(brute[np.isfinite(brute)]), np.linalg.norm(everywhere - row, axis=1) < 0.12
+        best = candidates_q[policy.plan.act(q_surface.state, 1)[0]]
+        assert ours >= best - 1e-6 * span
+        assert ours >= brute[near].max() - 0.01 * span
+        better += ours > best + 1e-4 * span
+    assert better == 3
+
+
+def test_a_displacement_keeps_to_the_candidates_of_one_dimension():
+    agent = CMERL(Target(), horizon=10, seed=0, model="displacement").learn(4)
+    policy, state = agent.policy(explore=False), agent.states.encode(np.array([0.4]))
+    q_surface = surface(policy.plan, state, 1)
+    assert np.isfinite(q_surface(agent.actions.rows[policy.plan.act(state, 1)])).all()  # it could be climbed
+    played = policy(np.array([0.4]), 1)
+    assert any(np.array_equal(played, value) for value in agent.actions.values)
+
+
+def test_a_kernel_that_tells_actions_apart_is_not_asked_about_others():
+    kernel = StateAction(RBF(0.3), Delta())
+    agent = CMERL(Target(), horizon=3, seed=0, kernel=kernel, reward_range=(0, 1)).learn(3)
+    played = agent.predict(np.array([0.4]))
+    assert any(np.array_equal(played, value) for value in agent.actions.values)

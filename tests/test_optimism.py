@@ -1,0 +1,166 @@
+"""Ceilings: what is assumed where nothing is known, by every rule."""
+
+from __future__ import annotations
+
+import gymnasium
+import numpy as np
+import pytest
+
+from cmerl import CMERL
+from cmerl.confidence import FailureBudget, Practical, Problem
+from cmerl.embedding import ExactEmbedding
+from cmerl.kernels import RBF, Delta, Matern, StateAction
+from cmerl.optimism import Outlook, PrizeCeiling, RangeCeiling, SeenCeiling, Situation, ceilings, worth
+from cmerl.planning import Task, make_plan
+from cmerl.rewards import RewardRange
+
+
+def seen(*rewards: tuple[float, int | None], **options: object) -> RewardRange:
+    """A range that has seen rewards, each with the step at which it ended an episode or None."""
+    found = RewardRange("auto", may_end=False, **options)
+    for reward, ended_at in rewards:
+        found.see(reward, ended_at)
+    return found
+
+
+# --- from an outlook to ceilings ---
+
+
+def test_without_an_outlook_the_ceiling_is_the_largest_reward_at_every_step_left() -> None:
+    found = ceilings(4, 2.5, r_min=-1.0)
+    np.testing.assert_allclose(found.cap, [10.0, 7.5, 5.0, 2.5, 0.0])
+    np.testing.assert_array_equal(found.prior, found.cap)
+
+
+def test_an_end_after_a_wait() -> None:
+    outlook = Outlook(0.0, prize=0.5, steps_to_termination=4, reward_until_then=-0.5)
+    found = ceilings(10, 2.0, r_min=-1.0, outlook=outlook)
+    for step, left in ((0, 10), (8, 2)):
+        waiting = min(left, 4)
+        assert found.prior[step] - left == pytest.approx(-0.5 * waiting + 0.5)  # shifted by 1 a step
+        assert found.cap[step] - left == pytest.approx(0.5)  # an end may be near where one knows the way
+    assert found.prior[10] == found.cap[10] == 0.0
+    soon = ceilings(10, 2.0, r_min=-1.0, outlook=outlook, discount=0.9)
+    rewards = np.array([0.5] * 4 + [1.0] * 6)
+    assert soon.prior[0] == pytest.approx(rewards @ 0.9 ** np.arange(10) + 0.5)
+
+
+def test_no_outlook_exceeds_the_range_of_rewards_and_what_is_only_hoped_for_is_not_discounted() -> None:
+    found = ceilings(10, 2.0, r_min=-1.0, outlook=Outlook(5.0))
+    np.testing.assert_allclose(found.cap[[0, 7, 10]], [20.0, 6.0, 0.0])
+    soon = ceilings(10, 2.0, r_min=-1.0, outlook=Outlook(0.0, 0.5, 0.25), discount=0.9)
+    assert soon.cap[0] == pytest.approx(sum(0.9**i for i in range(10)) + 10 * 0.5 + 0.25)  # shifted by 1 a step
+
+
+def test_a_maximal_return_that_cannot_be_leaves_nothing_rather_than_less() -> None:
+    none = ceilings(10, 2.0, r_min=-1.0, max_return=-12.0)  # ten steps cost 10 at the most
+    np.testing.assert_array_equal(none.cap, 0.0)
+    outlook = Outlook(0.0, steps_to_termination=4, reward_until_then=-0.5)
+    little = ceilings(10, 2.0, r_min=-1.0, outlook=outlook, max_return=-9.5)
+    assert little.cap[0] == pytest.approx(0.5)
+    assert little.prior[0] == 0.0  # four steps of waiting cost more than that
+
+
+@pytest.mark.parametrize("discount", [1.0, 0.9])
+def test_worth_is_the_discounted_sum_of_ones(discount: float) -> None:
+    expected = [sum(discount**t for t in range(k)) for k in range(6)]
+    np.testing.assert_allclose(worth(np.arange(6), discount), expected)
+
+
+def test_ceilings_are_equal_where_all_their_numbers_are() -> None:
+    assert ceilings(4, 2.0) == ceilings(4, 2.0)
+    assert ceilings(4, 2.0) != ceilings(4, 2.0, max_return=3.0)
+    wait = Outlook(2.0, steps_to_termination=1)
+    assert ceilings(4, 2.0, outlook=wait) != ceilings(4, 2.0)  # the same cap, another prior
+    assert ceilings(4, 2.0) != "ceilings"
+
+
+def test_where_nothing_is_known_q_is_the_prior_and_not_the_cap() -> None:
+    problem = Problem(10, 2.0, RBF(0.1), Matern(1.5, 0.1), None, FailureBudget(0.5, learned_reward=True))
+    outlook = Outlook(0.0, prize=0.5, steps_to_termination=4, reward_until_then=-0.5)
+    task = Task(problem, Practical(), -1.0, optimistic=ceilings(10, 2.0, r_min=-1.0, outlook=outlook))
+    actions = np.arange(2.0)[:, None]
+    plan = make_plan([ExactEmbedding(StateAction(RBF(0.1), Delta()), 0.1, actions)], task, episode=1, order=np.arange(2))
+    for step, wait in ((0, 4), (5, 4), (8, 2)):
+        np.testing.assert_allclose(plan.q(np.full((1, 2), 0.5), step), -0.5 * wait + 0.5)
+
+
+# --- the rules ---
+
+
+def test_the_range_alone() -> None:
+    rewards = seen((-1.0, None), (1.0, 7))
+    assert RangeCeiling().ceilings(Situation(rewards, 5, 3)) == ceilings(5, 2.0, r_min=-1.0)
+    assert RangeCeiling().ceilings(Situation(rewards, 5, 3, max_return=2.0)) == ceilings(
+        5, 2.0, r_min=-1.0, max_return=2.0
+    )
+
+
+@pytest.mark.parametrize(
+    ("rewards", "expected"),
+    [
+        ([(0.0, None), (2.0, 3)], Outlook(0.0, prize=6.0)),
+        ([(-1.0, None), (2.0, 3)], Outlook(0.0, prize=6.0)),  # 0 a step after an end
+        ([(0.0, None), (0.5, None), (2.0, 3)], None),  # other rewards may be better still
+        ([(-1.0, None), (0.0, 3)], None),
+        ([(0.0, None)], None),
+        ([(0.0, None), (2.0, 3), (1.0, 3)], Outlook(0.0, prize=6.0)),  # the best of them
+        ([(0.5, None), (2.0, 3)], Outlook(0.5, prize=4.5)),  # instead of a step's reward
+    ],
+)
+def test_where_only_an_end_pays_it_is_three_prizes(rewards: list, expected: Outlook | None) -> None:
+    found = seen(*rewards)
+    assert PrizeCeiling().outlook(found) == expected
+    now = Situation(found, 20, 2)
+    lo, hi = found.bounds
+    assert PrizeCeiling().ceilings(now) == ceilings(20, hi - lo, r_min=lo, outlook=expected)
+    if expected is not None:
+        assert PrizeCeiling(prizes=1.0).outlook(found).prize == pytest.approx(expected.prize / 3.0)
+
+
+@pytest.mark.parametrize("rule", [PrizeCeiling(), SeenCeiling()])
+def test_a_declared_range_is_taken_at_its_word(rule: PrizeCeiling | SeenCeiling) -> None:
+    declared = RewardRange((0.0, 2.0), may_end=False)
+    declared.see(0.0)
+    declared.see(2.0, 3)
+    now = Situation(declared, 20, 2, discount=0.9)
+    assert rule.ceilings(now) == RangeCeiling().ceilings(now)
+
+
+@pytest.mark.parametrize(
+    ("rewards", "episodes", "expected"),
+    [
+        ([(-1.0, None)], 1, Outlook(-1.0, 1.0)),  # all alike: one more is hoped for
+        ([(-1.0, None), (-1.0, 7), (-1.0, 5)], 3, Outlook(0.0, 0.0, 0.0, 3, -1.0)),  # ending early earns 0 a step
+        ([(-0.1, None), (0.0, None)], 1, Outlook(0.0, 2.0)),  # one step may pay for a whole episode
+        ([(-0.1, None), (0.0, None)], 2, Outlook(0.0, 0.05)),
+        ([(-0.1, None), (0.0, None), (100.0, 7)], 2, Outlook(0.0, 0.05, 99.95, 3, 0.0)),  # a prize is won once
+        ([(1.0, None), (1.0, 7)], 2, Outlook(1.0, 0.0, 0.0, 3, 1.0)),
+        ([(-1.0, None), (-1.0, 5), (-1.0, 7)], 3, Outlook(0.0, 0.0, 0.0, 3, -1.0)),  # the soonest end, not the last
+        ([(-1.0, None), (-1.0, 6)], 1, Outlook(0.0, 0.0, 0.0, 0, -1.0)),  # after one episode it may be at once
+        ([(-1.0, None), (-0.5, None), (-1.0, 4)], 2, Outlook(0.0, 0.0, 0.0, 2, -0.5)),  # −½ + ¼ is no better than 0
+        ([(-1.0, None), (-0.1, None), (-1.0, 4)], 2, Outlook(0.0, 0.35, 0.0, 2, -0.1)),
+        ([(0.0, None), (0.0, None), (5.0, 4), (3.0, 4)], 2, Outlook(0.0, 0.0, 5.0, 2, 0.0)),  # the best end
+    ],
+)
+def test_what_was_seen_and_a_margin(rewards: list, episodes: int, expected: Outlook) -> None:
+    found = seen(*rewards)
+    for again in (found, RewardRange.from_spec(found.spec())):
+        outlook = SeenCeiling().outlook(Situation(again, 20, episodes))
+        assert outlook is not None
+        assert vars(outlook) == pytest.approx(vars(expected))
+
+
+def test_before_any_step_has_gone_on_nothing_in_particular_is_hoped_for() -> None:
+    rewards = RewardRange("auto", may_end=False)
+    assert SeenCeiling().outlook(Situation(rewards, 20, 0)) is None
+    rewards.see(1.0, 1)
+    assert SeenCeiling().outlook(Situation(rewards, 20, 1)) is None
+
+
+def test_proofs_assume_the_range_and_models_without_proof_what_suits_them() -> None:
+    river = gymnasium.make("cmerl/RiverSwim-v0")
+    assert CMERL(river, bonus="tight").optimism == RangeCeiling()
+    assert CMERL(river).optimism == PrizeCeiling()
+    moved = CMERL(gymnasium.make("Pendulum-v1", max_episode_steps=20), model="displacement").learn(1)
+    assert moved.optimism == SeenCeiling()
