@@ -361,7 +361,8 @@ def _reward_estimate(E: Embedding, task: Task) -> RewardEstimate | None:
     problem = task.problem
     B_R = problem.constant("B_R", task.mode.name)
     noise = problem.width / 2  # a bounded reward is sub-Gaussian with half its range
-    beta = reward_radius(E.information_gain, lam=E.lam, B_R=B_R, noise=noise, delta=problem.delta_reward)
+    share = problem.delta_reward
+    beta = reward_radius(E.information_gain, lam=E.lam, B_R=B_R, noise=noise, delta=share, choices=E.choices)
     linear = beta / math.sqrt(E.lam)
     if E.projection_loss is not None:  # the part of R that the coordinates miss, at the data and at the query
         linear = math.hypot((beta + B_R * math.sqrt(E.projection_loss[0])) / math.sqrt(E.lam), B_R)

@@ -133,3 +133,29 @@ def test_the_failure_budget_is_shared_out_in_full():
 def test_delta_must_be_a_probability(delta):
     with pytest.raises(InputError, match="delta"):
         FailureBudget(delta, learned_reward=True)
+
+
+@given(gain=POSITIVE, lam=POSITIVE, delta=DELTA)
+def test_a_learned_reward_pays_for_every_choice_of_coordinates(gain, lam, delta):
+    def squared(k):
+        beta = reward_radius(gain, lam=lam, B_R=2.0, noise=0.5, delta=delta, choices=k)
+        return ((beta - math.sqrt(lam) * 2.0) / 0.5) ** 2 / 2 - gain
+
+    assert squared(0) == pytest.approx(math.log(1 / delta), abs=1e-9)
+    # What the exponentials may miss adds up to no more than δ/2 for the data before a choice, δ/2 for those after.
+    before = math.log(2 / delta)
+    after = [math.exp(before - squared(k)) for k in range(1, 200)]
+    assert sum(after) == pytest.approx(delta / 2 * (1 - 1 / 200), rel=1e-6)
+
+
+@given(
+    gain=st.floats(1e-6, 1e3), lam=st.floats(1e-3, 1e3), delta=st.floats(1e-6, 0.5), t=st.integers(1, 1000),
+    share=st.floats(0.0, 1.0),
+)  # fmt: skip
+def test_the_papers_radius_dominates_the_tight_one_so_that_the_mode_is_sound(gain, lam, delta, t, share):
+    """Unit kernels, D² = 2, some data: whenever 512·B_P² ≥ log(1/δ), whatever its own proof is worth."""
+    gain = max(gain, 0.5 * math.log1p(1 / lam))  # of the first transition
+    sum_r = share * 2 * gain
+    B_P = math.sqrt(math.log(1 / delta) / 512)
+    paper = paper_radius(gain, lam=lam, B_P=B_P, episode=t, horizon=2, delta=delta)
+    assert paper >= tight_radius(sum_r, lam=lam, B_P=B_P, D=math.sqrt(2), delta=delta)

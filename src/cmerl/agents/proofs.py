@@ -210,7 +210,8 @@ class ProvingAgent(Agent):
         episode = int(self._rng(4, len(self.history)).integers(len(self.history)))
         policy = self._policy_again(episode)
         bound = self.history[-1].metrics.get("regret_bound") if self._proof().startswith("holds") else None
-        found = statement(bound, len(self.history), failure, epsilon, delta, self._proof())
+        most = self.horizon * (self.reward_range[1] - self.reward_range[0])
+        found = statement(bound, len(self.history), failure, epsilon, delta, self._proof(), most=most)
         return PacPolicy(policy, episode, *found)
 
     def _check_first_state(self) -> None:

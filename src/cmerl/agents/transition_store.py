@@ -94,9 +94,10 @@ class Recipe:
     def make(self, kernel: Kernel, value_kernel: Kernel, backend: str, actions: FloatArray) -> Embedding:
         """An empty embedding over these actions (A, d_a)."""
         if backend == "compressed":
-            return compressed(kernel, value_kernel, self.lam, actions, keep=KEEP, centre=not self.provable)
+            free = not self.provable
+            return compressed(kernel, value_kernel, self.lam, actions, keep=KEEP, centre=free, single=free)
         if backend == "nystrom":
-            return nystrom(kernel, self.lam, actions, keep=KEEP)
+            return nystrom(kernel, self.lam, actions, keep=KEEP, centre=not self.provable)
         if backend == "fourier":
             return fourier(kernel, self.lam, actions, seed=self.seed)
         return ExactEmbedding(kernel, self.lam, actions, track_std=self.track_std)

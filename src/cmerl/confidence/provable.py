@@ -86,7 +86,8 @@ class Paper(Misspecified):
         """β_t(δ/2)."""
         bounds = {}
         if self.general:
-            bounds = {"B_psi": problem.value_kernel.bound, "B_phi": problem.kernel.bound}
+            end = 1.0 if problem.terminations else 0.0  # the length of its feature
+            bounds = {"B_psi": max(problem.value_kernel.bound, end), "B_phi": problem.kernel.bound}
         return paper_radius(
             data.information_gain,
             lam=data.lam,

@@ -36,8 +36,19 @@ def scalar_radius(information_gain: float, *, span: float, delta: float) -> floa
     return 0.5 * span * math.sqrt(2.0 * (information_gain + math.log(1.0 / delta)))
 
 
-def reward_radius(information_gain: float, *, lam: float, B_R: float, noise: float, delta: float) -> float:
-    """β_R: self-normalised radius for a reward of norm ≤ B_R seen with ``noise``-sub-Gaussian noise."""
+def reward_radius(
+    information_gain: float, *, lam: float, B_R: float, noise: float, delta: float, choices: int = 0
+) -> float:
+    """β_R: self-normalised radius for a reward of norm ≤ B_R seen with ``noise``-sub-Gaussian noise.
+
+    Where coordinates were chosen k = ``choices`` times from the data that they represent, half of δ covers the noise
+    of the unprojected data at all times, which bounds that of any projection of them, and δ/(2k(k+1)) what is
+    absorbed after choice k. From there on det(M̃)^{-1/2}·exp(‖S‖²_{M̃⁻¹}/(2·noise²)) is a supermartingale again, so
+    both logarithms add up.
+    """
+    if choices:
+        information_gain += math.log(2.0 / delta)
+        delta /= 2.0 * choices * (choices + 1)
     return math.sqrt(lam) * B_R + scalar_radius(information_gain, span=2.0 * noise, delta=delta)
 
 

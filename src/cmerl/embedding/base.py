@@ -31,7 +31,7 @@ class Grid(Protocol):
         ...
 
     def weight_norm1(self) -> FloatArray:
-        """‖α(z)‖₁ at every state and action (q, A)."""
+        """‖α(z)‖₁ at every state and action (q, A); with landmarks the 1-norm of the weights on V there."""
         ...
 
 
@@ -145,7 +145,7 @@ class Embedding(Protocol):
         ...
 
     def weight_norm1(self, Zq: Points) -> FloatArray:
-        """‖α(z)‖₁ at the state-actions Zq (q,), or an upper bound where single weights are not kept."""
+        """‖α(z)‖₁ at the state-actions Zq (q,); with landmarks the 1-norm of the weights on V there."""
         ...
 
     @property

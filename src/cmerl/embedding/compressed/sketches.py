@@ -25,6 +25,7 @@ def compressed(
     keep: int = 20_000,
     rebuild: bool = True,
     centre: bool = True,
+    single: bool = True,
 ) -> CompressedEmbedding:
     """Two dictionaries: the cost of an episode does not depend on the amount of data.
 
@@ -41,6 +42,8 @@ def compressed(
         keep: transitions kept to choose dictionaries from; then the raw data are dropped.
         rebuild: choose both dictionaries anew when the data have doubled, unless hardly a point came since.
         centre: interpolate V around its mean: more accurate, but without a proof.
+        single: let plans read means at the landmarks in single precision where the tolerance is above 0; not for
+            proofs.
     """
     for name, value in (("tolerance", tolerance), ("value_tolerance", value_tolerance)):
         if not 0.0 <= value < 1.0:
@@ -60,7 +63,7 @@ def compressed(
         keep=keep,
         rebuild=rebuild and (tolerance > 0 or value_tolerance > 0),
         centre=centre,
-        single=tolerance > 0,
+        single=single and tolerance > 0,
     )
 
 
@@ -74,6 +77,7 @@ def nystrom(
     selection: str = "greedy",
     keep: int = 20_000,
     rebuild: bool = True,
+    centre: bool = True,
     seed: int = 0,
 ) -> CompressedEmbedding:
     """Nyström coordinates of state-actions, all next states kept: the classical sketch.
@@ -87,6 +91,7 @@ def nystrom(
         selection: "greedy" (largest residual) or "leverage" (drawn with ridge leverage scores) at rebuilds.
         keep: transitions kept to choose landmarks from.
         rebuild: choose landmarks anew whenever the data have doubled; False grows them in order of arrival.
+        centre: regress V around its mean, and keep no weights for bounds.
         seed: for "leverage".
     """
     if selection not in ("greedy", "leverage"):
@@ -101,6 +106,7 @@ def nystrom(
         actions,
         keep=keep,
         rebuild=rebuild,
+        centre=centre,
     )
 
 
