@@ -360,10 +360,11 @@ def test_the_largest_radii_are_those_of_the_modes_at_the_largest_gain():
         2 * lam * B_P**2 + 256 * (1 + 1 / lam) * gamma * math.log(2 * 9 * H / (delta / 2))
     )
     assert found["tight"] ** 2 == pytest.approx(lam * B_P**2 + noise)
-    assert found["split"] ** 2 == pytest.approx(noise)
+    sharp = D**2 * (min(gamma, 0.75 * min(2 * gamma, 2 * H)) + math.log(2 / delta))
+    assert found["split"] ** 2 == pytest.approx(sharp)
     assert found["nonnegative"] == pytest.approx(0.5 * math.sqrt(2 * (gamma + math.log(2 * H / delta))))
     before = radii(episodes=1, horizon=H, gamma=gamma, lam=lam, B_V=2.0, B_P=B_P, delta=delta)
-    assert before["split"] ** 2 == pytest.approx(D**2 / 2 * math.log(2 / delta))  # no data yet, no noise summed
+    assert before["split"] ** 2 == pytest.approx(D**2 * math.log(2 / delta))  # no data yet, no noise summed
 
 
 def test_the_least_error_is_where_the_number_of_episodes_becomes_finite():

@@ -141,6 +141,11 @@ class Site:
         return self._grid.weight_norm1()
 
     @cached_property
+    def shrinkage(self) -> FloatArray:
+        """λ‖M⁻¹φ(z)‖ (q, A)."""
+        return self._grid.shrinkage()
+
+    @cached_property
     def reward(self) -> FloatArray | float:
         """The shifted reward (q, A), where it is not part of the regression targets."""
         if self._task.known_reward is not None:
@@ -165,7 +170,8 @@ class Site:
 
     def bonus(self, terms: BonusTerms) -> FloatArray:
         """A bonus (q, A)."""
-        return terms.at(self.sigma, self.weight_norm1 if terms.weights else 0.0)
+        norm1 = self.weight_norm1 if terms.weights else 0.0
+        return terms.at(self.sigma, norm1, self.shrinkage if terms.shrinkage else 0.0)
 
 
 @dataclass(frozen=True)

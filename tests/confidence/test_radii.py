@@ -15,6 +15,7 @@ from cmerl.confidence import (
     noise_radius,
     paper_radius,
     reward_radius,
+    second_moment_radius,
     tight_radius,
 )
 from cmerl.embedding import ExactEmbedding
@@ -159,3 +160,34 @@ def test_the_papers_radius_dominates_the_tight_one_so_that_the_mode_is_sound(gai
     B_P = math.sqrt(math.log(1 / delta) / 512)
     paper = paper_radius(gain, lam=lam, B_P=B_P, episode=t, horizon=2, delta=delta)
     assert paper >= tight_radius(sum_r, lam=lam, B_P=B_P, D=math.sqrt(2), delta=delta)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_the_second_moment_bound_is_a_supermartingale_step_by_step(seed):
+    """E exp(e²_n/D²) against exp(e²_{n-1}/D² + ½r + ¼r²/(1+r)), the expectation over a finite law taken exactly."""
+    rng = np.random.default_rng(seed)
+    S, d, lam = 4, 3, 10 ** rng.uniform(-2, 2)
+    psi = rng.normal(size=(S, 2)) if seed % 2 else np.eye(S)
+    D2 = max(float(np.sum((a - b) ** 2)) for a in psi for b in psi)
+    Phi = rng.normal(size=(rng.integers(0, 6), d))
+    W = rng.normal(size=(psi.shape[1], len(Phi))) @ Phi * 10 ** rng.uniform(-1, 1)
+    M, phi = Phi.T @ Phi + lam * np.eye(d), rng.normal(size=d) * 10 ** rng.uniform(-1, 1)
+    p = rng.dirichlet(np.full(S, 0.5))
+    noise = psi - p @ psi
+
+    def squared(W, M):
+        return float(np.trace(W @ np.linalg.solve(M, W.T)))
+
+    w = float(phi @ np.linalg.solve(M, phi))
+    r = w / (1 + w)
+    grown = M + np.outer(phi, phi)
+    change = np.array([squared(W + np.outer(e, phi), grown) - squared(W, M) for e in noise]) / D2
+    allowed = r / 2 + r**2 / (4 * (1 + r))
+    assert np.log(p @ np.exp(change)) <= allowed + 1e-9
+    assert allowed <= min(0.5 * math.log1p(w), 0.75 * r) + 1e-12
+
+
+def test_the_second_moment_radius_is_smaller_once_there_are_data():
+    assert second_moment_radius(20.0, 30.0, D=2.0, delta=0.1) == pytest.approx(2 * math.sqrt(20 + math.log(10)))
+    assert second_moment_radius(90.0, 30.0, D=2.0, delta=0.1) == pytest.approx(2 * math.sqrt(22.5 + math.log(10)))
+    assert second_moment_radius(20.0, 30.0, D=2.0, delta=0.1) < noise_radius(30.0, D=2.0, delta=0.1)

@@ -34,6 +34,10 @@ class Grid(Protocol):
         """‖α(z)‖₁ at every state and action (q, A); with landmarks the 1-norm of the weights on V there."""
         ...
 
+    def shrinkage(self) -> FloatArray:
+        """λ‖M⁻¹φ(z)‖ at every state and action (q, A), or σ, which is never smaller."""
+        ...
+
 
 class View(Protocol):
     """An embedding at one moment, unchanged by later updates."""
@@ -146,6 +150,10 @@ class Embedding(Protocol):
 
     def weight_norm1(self, Zq: Points) -> FloatArray:
         """‖α(z)‖₁ at the state-actions Zq (q,); with landmarks the 1-norm of the weights on V there."""
+        ...
+
+    def shrinkage(self, Zq: Points) -> FloatArray:
+        """λ‖M⁻¹φ(z)‖ at the state-actions Zq (q,), or σ, which is never smaller."""
         ...
 
     @property

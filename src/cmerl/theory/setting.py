@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, TypedDict
 
-from cmerl.confidence.radii import noise_radius, scalar_radius, tight_radius
+from cmerl.confidence.radii import scalar_radius, second_moment_radius, tight_radius
 from cmerl.errors import InputError
 from cmerl.theory.checks import not_negative, positive, probability, whole
 from cmerl.theory.gain import Gamma, upper_gain
@@ -106,7 +106,7 @@ class Setting:
         return {
             "paper": math.sqrt(paper),
             "tight": tight_radius(sum_r, lam=self.lam, B_P=self.B_P, D=self.D, delta=share),
-            "split": noise_radius(sum_r, D=self.D, delta=share),
+            "split": second_moment_radius(gain, sum_r, D=self.D, delta=share),
             "nonnegative": scalar_radius(gain, span=1.0, delta=share / H),
         }
 
@@ -160,8 +160,10 @@ class Setting:
         Bound(T)/(failure·T) need not fall for ever: with ``zeta`` > 0 and no ``one_norm`` it grows again.
         """
         probability("failure", failure)
-        counts = [2**i for i in range(MOST_EPISODES.bit_length())]
-        return min(float(self.horizon), *(self.regret_bound(T) / (failure * T) for T in counts))
+        least = float(self.horizon)
+        for i in range(MOST_EPISODES.bit_length()):
+            least = min(least, self.regret_bound(1 << i) / (failure * (1 << i)))
+        return least
 
 
 def first(enough: Callable[[int], bool]) -> float:

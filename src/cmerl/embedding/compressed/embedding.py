@@ -279,6 +279,10 @@ class CompressedEmbedding:
             variance[rows] = residual + self.lam * self._moments[g].factor.quadratic(C)
         return np.sqrt(variance)
 
+    def shrinkage(self, Zq: Points) -> FloatArray:
+        """σ(z) (q,), never smaller than what the ridge takes."""
+        return self.std(Zq)
+
     def weight_norm1(self, Zq: Points) -> FloatArray:
         """Σ|weights| on V at the landmarks and at the end (q,), before V is centred."""
         out = np.zeros(len(Zq))

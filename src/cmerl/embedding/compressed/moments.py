@@ -185,6 +185,10 @@ class CompressedGrid:
         residual = by_action(list(self.residuals), self.layout)
         return np.sqrt(residual + self.lam * self._leverage())
 
+    def shrinkage(self) -> FloatArray:
+        """σ(z) (q, A), never smaller than what the ridge takes."""
+        return self.std()
+
     def weight_norm1(self) -> FloatArray:
         """Σ|weights| on V at the landmarks and at the end (q, A): what V errs by there is magnified by it.
 

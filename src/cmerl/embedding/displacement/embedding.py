@@ -261,6 +261,10 @@ class DisplacementEmbedding:
         """σ at state-actions (q,)."""
         return self._at(Zq, lambda grid: grid.std())
 
+    def shrinkage(self, Zq: Points) -> FloatArray:
+        """As uncertain as it is: displacements prove nothing (q,)."""
+        return self.std(Zq)
+
     def weight_norm1(self, Zq: Points) -> FloatArray:
         """‖α‖₁ at state-actions (q,)."""
         return self._at(Zq, lambda grid: grid.weight_norm1())

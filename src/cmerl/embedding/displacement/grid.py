@@ -54,6 +54,10 @@ class DisplacementGrid:
         """σ (q, A)."""
         return np.sqrt(self._unknown)
 
+    def shrinkage(self) -> FloatArray:
+        """As uncertain as it is: displacements prove nothing (q, A)."""
+        return self.std()
+
     def weight_norm1(self) -> FloatArray:
         """‖α‖₁ (q, A) of the weights on landmarks."""
         return np.asarray(np.abs(self.weights()).sum(axis=1).reshape(self._ended.shape))
