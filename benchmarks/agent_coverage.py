@@ -22,6 +22,8 @@ import argparse
 import logging
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -234,8 +236,10 @@ def run(mode: str, delta: float, index: int, *, root: int, episodes: int) -> tup
     return failed, words
 
 
-def shrink_radii(factor: float) -> None:
-    """Divide every radius of the package, wherever it is used."""
+@contextmanager
+def shrunk_radii(factor: float) -> Iterator[None]:
+    """Divide every radius of the package, wherever it is used: all functions of confidence.radii called …_radius."""
+    replaced: list[tuple[Any, str, Any]] = []
     for name, function in list(vars(radii).items()):
         if not name.endswith("_radius"):
             continue
@@ -245,7 +249,13 @@ def shrink_radii(factor: float) -> None:
 
         for module in [m for key, m in list(sys.modules.items()) if key.startswith("cmerl")]:
             if getattr(module, name, None) is function:
+                replaced.append((module, name, function))
                 setattr(module, name, smaller)
+    try:
+        yield
+    finally:
+        for module, name, function in replaced:
+            setattr(module, name, function)
 
 
 def main() -> int:
@@ -260,8 +270,12 @@ def main() -> int:
     parser.add_argument("--shrink", type=float, default=1.0, help="divides all radii, to see claims fail")
     options = parser.parse_args()
     logging.getLogger("cmerl").setLevel(logging.ERROR)
-    if options.shrink != 1.0:
-        shrink_radii(options.shrink)
+    with shrunk_radii(options.shrink) if options.shrink != 1.0 else nullcontext():
+        return report(options)
+
+
+def report(options: argparse.Namespace) -> int:
+    """All runs, one line for each mode and delta."""
     print(f"| mode | delta | runs | failed | {' | '.join(CHECKS)} | at most, 95 % | seconds |")
     print("|---" * (6 + len(CHECKS)) + "|")
     broken: list[str] = []
