@@ -10,7 +10,7 @@ import pytest
 from scipy.stats import chisquare
 
 from cmerl import CMERL
-from cmerl.confidence import FailureBudget, Paper, Practical, Problem, Tight
+from cmerl.confidence import FailureBudget, Paper, Practical, Problem, Split, Tight
 from cmerl.embedding import ExactEmbedding
 from cmerl.kernels import RBF, Delta, Linear, StateAction
 from cmerl.planning import Task, make_plan
@@ -87,6 +87,7 @@ class Setting:
     homogeneous: bool = True
     delta_kernels: bool = False
     sign: float = 1.0
+    sharp: bool = True
 
 
 def reference_q(setting, log, K, K_psi, mean_rewards, episode):
@@ -160,9 +161,14 @@ def reference_q(setting, log, K, K_psi, mean_rewards, episode):
             inverse[:S, :S] = np.linalg.inv(K_psi)
             c = one @ inverse @ U / (one @ inverse @ one)
             norm, centred = (math.sqrt(max(u @ inverse @ u, 0.0)) for u in (U, U - c))
-            noise = setting.D * math.sqrt(sum_r + 0.5 * math.log(1 / share))
-            bias = left * width * math.sqrt(S * A) if setting.B_P is None else setting.B_P * norm
-            q += setting.sign * (bias + centred * noise / math.sqrt(lam)) * sigma
+            if setting.sharp:
+                noise = setting.D * math.sqrt(min(G, 0.75 * sum_r) + math.log(1 / share))
+                root = np.sqrt(np.maximum(var - lam * (alpha**2).sum(axis=0), 0.0))
+                bias = left * width * sigma**2 if setting.B_P is None else setting.B_P * norm * root
+            else:
+                noise = setting.D * math.sqrt(sum_r + 0.5 * math.log(1 / share))
+                bias = (left * width * math.sqrt(S * A) if setting.B_P is None else setting.B_P * norm) * sigma
+            q += setting.sign * (bias + centred * noise / math.sqrt(lam) * sigma)
         elif setting.mode == "nonnegative" and left:
             union = H if setting.homogeneous else 1
             noise = 0.5 * math.sqrt(2 * (G + math.log(union / share)) / lam)
@@ -198,6 +204,7 @@ CASES = {
     "tight, maximal return": (Setting("tight", learned=False, B_P=1.5, B_V=0.2, max_return=2.0), {}),
     "tight, a law for each step": (Setting("tight", B_P=0.8, B_V=0.2, B_R=0.5, homogeneous=False), {}),
     "split": (Setting("split", learned=False, B_P=0.05), {}),
+    "split, first constants": (Setting("split", learned=False, B_P=0.05, sharp=False), {}),
     "split, rewards from −1": (Setting("split", learned=False, B_P=0.05, low=-1.0), {}),
     "split, learned reward": (Setting("split", B_P=0.05, B_R=0.5), {"noise": 0.3}),
     "split, a law for each step": (Setting("split", B_P=0.05, B_R=0.5, homogeneous=False), {"ends": 0.0}),
@@ -209,6 +216,7 @@ DELTA_CASES = {
     "tight": (Setting("tight", learned=False), {}),
     "tight, learned reward": (Setting("tight", low=-1.0), {"noise": 0.3}),
     "split": (Setting("split", learned=False), {}),
+    "split, first constants": (Setting("split", learned=False, sharp=False), {}),
     "split, learned reward": (Setting("split", low=-1.0), {"noise": 0.3}),
     "nonnegative": (Setting("nonnegative", learned=False), {}),
     "nonnegative, rewards from −1": (Setting("nonnegative", learned=False, low=-1.0), {}),
@@ -228,12 +236,17 @@ def make_agent(setting, world, *, lengthscale=0.4, value_lengthscale=0.5, **opti
             "value_kernel": RBF(value_lengthscale),
             "states": world.rows,
         }
+    bonus = setting.mode
+    if setting.mode == "practical":
+        bonus = Practical(sigma_scale=setting.sigma_scale)
+    elif not setting.sharp:
+        bonus = Split(sharp=False)
     return CMERL(
         world,
         horizon=setting.H,
         lam=setting.lam,
         delta=setting.delta,
-        bonus=Practical(sigma_scale=setting.sigma_scale) if setting.mode == "practical" else setting.mode,
+        bonus=bonus,
         reward="learned" if setting.learned else lambda obs, a: world.mean[world.state(obs), a],
         reward_range=(setting.low, setting.high),
         max_return=setting.max_return,

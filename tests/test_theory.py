@@ -13,6 +13,7 @@ from cmerl.errors import InputError
 from cmerl.kernels import RBF, Constant, Delta, Hamming, Linear, Matern, Polynomial, StateAction
 from cmerl.theory import (
     InformationGain,
+    Setting,
     information_gain,
     informative_from,
     pac_episodes,
@@ -285,7 +286,7 @@ def riverswim():
 
 
 @pytest.mark.parametrize("form", ["paper", "tight"])
-@pytest.mark.parametrize("epsilon", [0.5, 2.0, 1e4, 1e9])
+@pytest.mark.parametrize("epsilon", [0.5, 2.0, 19.9])
 def test_pac_count_is_enough_and_one_less_is_not(form, epsilon):
     case = {**riverswim(), "form": form}
     T = pac_episodes(epsilon=epsilon, failure=0.2, **case)
@@ -359,7 +360,31 @@ def test_the_largest_radii_are_those_of_the_modes_at_the_largest_gain():
         2 * lam * B_P**2 + 256 * (1 + 1 / lam) * gamma * math.log(2 * 9 * H / (delta / 2))
     )
     assert found["tight"] ** 2 == pytest.approx(lam * B_P**2 + noise)
-    assert found["split"] ** 2 == pytest.approx(noise)
+    sharp = D**2 * (min(gamma, 0.75 * min(2 * gamma, 2 * H)) + math.log(2 / delta))
+    assert found["split"] ** 2 == pytest.approx(sharp)
     assert found["nonnegative"] == pytest.approx(0.5 * math.sqrt(2 * (gamma + math.log(2 * H / delta))))
     before = radii(episodes=1, horizon=H, gamma=gamma, lam=lam, B_V=2.0, B_P=B_P, delta=delta)
-    assert before["split"] ** 2 == pytest.approx(D**2 / 2 * math.log(2 / delta))  # no data yet, no noise summed
+    assert before["split"] ** 2 == pytest.approx(D**2 * math.log(2 / delta))  # no data yet, no noise summed
+
+
+def test_the_least_error_is_where_the_number_of_episodes_becomes_finite():
+    case = {**riverswim(), "zeta": 0.004, "form": "tight"}  # no norm of 1: the bound per episode falls, then grows
+    setting = Setting(**case)
+    least = setting.least_epsilon(0.5)
+    assert 2 * 0.004 * 20 / 0.5 < 0.9 * least < 20
+    assert setting.pac_episodes(1.0001 * least, 0.5) < math.inf
+    assert setting.pac_episodes(0.9999 * least, 0.5) == math.inf
+    assert Setting(**{**case, "zeta": 0.4}).least_epsilon(0.1) == 20.0  # no policy loses more than H
+    assert Setting(**{**case, "zeta": 0.4}).pac_episodes(20.0, 0.1) == 1
+
+
+@pytest.mark.parametrize("B_phi", [0.5, 3.0])
+def test_both_ways_to_ask_for_the_papers_radius_know_how_large_the_kernel_is(B_phi):
+    """radius(N) has log(4N²/δ) where β_t has log(4t²H/δ): alike in all but the logarithm."""
+    setting = Setting(**{**riverswim(), "B_phi": B_phi, "gamma": 3.0})
+    N, T = 200, 11
+    bias = 2 * setting.lam * setting.B_P**2
+    growth = [(setting.radius(N) ** 2 - bias) / math.log(4 * N**2 / setting.delta)]
+    growth.append((setting.radii(T)["paper"] ** 2 - bias) / math.log(4 * T**2 * 20 / setting.delta))
+    assert growth[0] == pytest.approx(256 * (1 + B_phi**2 / setting.lam) * 3.0)
+    assert growth[1] == pytest.approx(growth[0])

@@ -142,6 +142,12 @@ class Site:
         return self.grid.weight_norm1()
 
     @cached_property
+    def shrinkage(self) -> FloatArray:
+        """λ‖M⁻¹φ(z)‖ (q, A)."""
+        assert isinstance(self.grid, KernelGrid)
+        return self.grid.shrinkage()
+
+    @cached_property
     def reward(self) -> FloatArray:
         """The reward from the least one on (q, A), where it is not part of the regression targets."""
         if self._task.known_reward is not None:
@@ -164,7 +170,8 @@ class Site:
 
     def bonus(self, terms: BonusTerms) -> FloatArray:
         """A bonus (q, A)."""
-        return terms.at(self.sigma, self.weight_norm1 if terms.weights else 0.0)
+        norm1 = self.weight_norm1 if terms.weights else 0.0
+        return terms.at(self.sigma, norm1, self.shrinkage if terms.shrinkage else 0.0)
 
 
 @dataclass(frozen=True)
@@ -384,7 +391,8 @@ def _reward_estimate(model: Model, task: Task) -> RewardEstimate:
     assert is_kernel_embedding(model)  # proofs are about embeddings
     B_R = problem.constant("B_R", task.mode.name)
     noise = problem.width / 2  # a bounded reward is sub-Gaussian with half its range
-    beta = reward_radius(model.information_gain, lam=model.lam, B_R=B_R, noise=noise, delta=problem.delta_reward)
+    share, choices = problem.delta_reward, model.choices
+    beta = reward_radius(model.information_gain, lam=model.lam, B_R=B_R, noise=noise, delta=share, choices=choices)
     linear = beta / math.sqrt(model.lam)
     if model.projection_loss is not None:  # the part of R that the coordinates miss, at the data and at the query
         linear = math.hypot((beta + B_R * math.sqrt(model.projection_loss[0])) / math.sqrt(model.lam), B_R)

@@ -49,7 +49,9 @@ def planned(embedding: DisplacementEmbedding, first_step: int = 0) -> Plan:
     return make_plan([embedding], task, episode=1, order=np.arange(2), first_step=first_step)
 
 
-def worth(embedding: DisplacementEmbedding, plan: Plan, start: np.ndarray, which: tuple[int, ...], until: int) -> float:
+def worth(
+    embedding: DisplacementEmbedding, plan: Plan, start: np.ndarray, which: tuple[int, ...], until: int
+) -> float:
     """What a sequence earns step by step, and V of the plan at step ``until`` where it leads."""
     state, total, over = start, 0.0, False
     for t, action in enumerate(which):
@@ -154,7 +156,9 @@ def pendulum(**options: Any) -> CMERL:
 def searching(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every displacement is played by a search, whatever simulation says."""
 
-    def choose(model: Any, horizon: int, starts: Any, value_kernel: Any, settings: Selection, now: Any = None) -> Choice:
+    def choose(
+        model: Any, horizon: int, starts: Any, value_kernel: Any, settings: Selection, now: Any = None
+    ) -> Choice:
         return Choice(model.with_landmarks(settings.shooting.landmarks), settings.shooting, {})
 
     monkeypatch.setattr("cmerl.agents.transition_store.choose_actor", choose)

@@ -46,7 +46,7 @@ def test_the_statement_follows_from_the_bound_on_regret_and_is_certified_where_t
     assert "play more episodes" in strict.statement
     late = agent.pac_policy(strict.epsilon + 0.01, delta=0.6)
     assert late.certified
-    assert late.epsilon == pytest.approx(agent.history[-1].metrics["regret_bound"] / (0.5 * 60))
+    assert late.epsilon == pytest.approx(min(agent.history[-1].metrics["regret_bound"] / (0.5 * 60), 2.0))
     lost = solve(env, 2).value(0) - evaluate(env, late, 2).value(0)
     assert lost <= late.epsilon
     assert "as asked" in late.statement
@@ -97,3 +97,11 @@ def test_broken_off_episodes_do_not_confuse_the_draw():
         agent.learn(1)
     found = agent.pac_policy(0.5)
     np.testing.assert_array_equal(found.table(env.observations), played[found.episode])
+
+
+def test_no_policy_is_said_to_lose_more_than_there_is():
+    agent = known(RiverSwim(4, 6), seed=0, bonus="nonnegative").learn(3)
+    assert agent.history[-1].metrics["regret_bound"] / (0.4 * 3) > 6
+    found = agent.pac_policy(6.0, delta=0.5)
+    assert found.epsilon == 6.0
+    assert found.certified

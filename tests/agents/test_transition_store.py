@@ -163,6 +163,10 @@ def test_only_modes_without_proof_interpolate_values_around_their_mean(provable:
     x = held.expectation(held.backup(ones, reward=0.0), walk(60, 0.1).Z)
     y = held.expectation(held.ones(), walk(60, 0.1).Z)
     assert (float(np.abs(x - y).max()) < 1e-12) is not provable
+    # Nor do proofs read means in single precision.
+    coef = held.backup(np.sin(np.arange(len(ones))), reward=0.0)
+    means = held.expectation(coef, held.layout.state_actions(held.support))
+    assert (float(np.abs(held.grid().expectation(coef).ravel() - means).max()) < 1e-10) is provable
 
 
 @pytest.mark.parametrize("lam", [0.1, 3.0])

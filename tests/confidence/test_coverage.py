@@ -25,7 +25,7 @@ def benchmarks(monkeypatch):
     coverage = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(coverage)
     yield coverage, provable, tabular
-    for name in ("provable", "tabular"):
+    for name in ("provable", "tabular", "agent_coverage"):
         sys.modules.pop(name, None)
 
 
@@ -78,3 +78,43 @@ def test_the_simulation_plans_as_the_agent_does(benchmarks, mode):
         np.testing.assert_allclose(runs.plan(lambda h, v: 0.0, known=False)[0][0], greedy, rtol=1e-9, atol=1e-12)
     held = plan.task.mode.provable and agent.learn(1).history[-1].metrics["in_set"]
     assert mode == "practical" or held == (not proof.left_set[0])
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_nothing_that_the_shipped_agent_claims_fails(benchmarks, mode):
+    import agent_coverage
+
+    for index in (1, 4, 6):
+        failed, words = agent_coverage.run(mode, 0.5, index, root=11, episodes=6)
+        assert not failed, words
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_with_radii_that_are_too_small_it_fails(benchmarks, mode):
+    import agent_coverage
+
+    with agent_coverage.shrunk_radii(100.0):
+        failed = [agent_coverage.run(mode, 0.5, index, root=11, episodes=6)[0] for index in range(4)]
+    assert any(failed)
+    assert not agent_coverage.run(mode, 0.5, 1, root=11, episodes=2)[0]  # and all is as before
+
+
+def test_the_worlds_of_the_command_are_of_every_kind(benchmarks):
+    import agent_coverage
+
+    worlds = [agent_coverage.draw_world(np.random.default_rng([0, i])) for i in range(60)]
+    assert {w.kind for w in worlds} == set(agent_coverage.KINDS)
+    assert {len(w.R) for w in worlds} == {w.H for w in worlds} == set(range(3, 9))
+    assert {w.R.shape[1] for w in worlds} == {2, 3, 4}
+    for w in worlds:
+        assert np.all(w.P >= 0)
+        assert np.all(w.P.sum(axis=2) <= 1 + 1e-9) if w.ends else np.allclose(w.P.sum(axis=2), 1.0)
+        assert w.range[0] - 1e-12 <= w.R.min()
+        assert w.R.max() <= w.range[1] + 1e-12
+        # V* of two steps, by trying all pairs of actions.
+        if w.H == 3:
+            V = w.best()[0]
+            for s in range(len(w.R)):
+                assert V[1, s] == pytest.approx(
+                    max(w.R[s, a] + w.P[s, a] @ w.R.max(axis=1) for a in range(w.R.shape[1]))
+                )

@@ -83,11 +83,17 @@ def test_tight_bonus(data, step):
 @pytest.mark.parametrize("step", range(H))
 def test_split_bonus(data, step):
     norms = ValueNorms(3.7, 1.2)
-    noise = 1.2 * math.sqrt(2 * SUM_R + math.log(1 / SHARE)) / math.sqrt(LAM)
-    delta_bias = (H - 1 - step) * WIDTH * math.sqrt(S * A)
-    assert terms(Split(), data, step, norms=norms) == pytest.approx(BonusTerms(delta_bias + noise, 0.0))
+    height = (H - 1 - step) * WIDTH
+    noise = 1.2 * math.sqrt(2 * min(GAIN, 0.75 * SUM_R) + 2 * math.log(1 / SHARE)) / math.sqrt(LAM)
+    assert terms(Split(), data, step, norms=norms) == pytest.approx(BonusTerms(noise, height))
     # With the user's own B_P the bias is B_P‖V‖.
-    assert terms(Split(), data, step, norms=norms, B_P=1.1) == pytest.approx(BonusTerms(1.1 * 3.7 + noise, 0.0))
+    own = terms(Split(), data, step, norms=norms, B_P=1.1)
+    assert own == pytest.approx(BonusTerms(noise, shrinkage=1.1 * 3.7))
+    # The constants of the first version.
+    old = Split(sharp=False)
+    noise = 1.2 * math.sqrt(2 * SUM_R + math.log(1 / SHARE)) / math.sqrt(LAM)
+    assert terms(old, data, step, norms=norms) == pytest.approx(BonusTerms(height * math.sqrt(S * A) + noise, 0.0))
+    assert terms(old, data, step, norms=norms, B_P=1.1) == pytest.approx(BonusTerms(1.1 * 3.7 + noise, 0.0))
 
 
 @pytest.mark.parametrize("step", range(H))

@@ -15,6 +15,7 @@ from cmerl.confidence import (
     noise_radius,
     paper_radius,
     reward_radius,
+    second_moment_radius,
     tight_radius,
 )
 from cmerl.embedding import ExactEmbedding
@@ -133,3 +134,60 @@ def test_the_failure_budget_is_shared_out_in_full():
 def test_delta_must_be_a_probability(delta):
     with pytest.raises(InputError, match="delta"):
         FailureBudget(delta, learned_reward=True)
+
+
+@given(gain=POSITIVE, lam=POSITIVE, delta=DELTA)
+def test_a_learned_reward_pays_for_every_choice_of_coordinates(gain, lam, delta):
+    def squared(k):
+        beta = reward_radius(gain, lam=lam, B_R=2.0, noise=0.5, delta=delta, choices=k)
+        return ((beta - math.sqrt(lam) * 2.0) / 0.5) ** 2 / 2 - gain
+
+    assert squared(0) == pytest.approx(math.log(1 / delta), abs=1e-9)
+    # What the exponentials may miss adds up to no more than δ/2 for the data before a choice, δ/2 for those after.
+    before = math.log(2 / delta)
+    after = [math.exp(before - squared(k)) for k in range(1, 200)]
+    assert sum(after) == pytest.approx(delta / 2 * (1 - 1 / 200), rel=1e-6)
+
+
+@given(
+    gain=st.floats(1e-6, 1e3), lam=st.floats(1e-3, 1e3), delta=st.floats(1e-6, 0.5), t=st.integers(1, 1000),
+    share=st.floats(0.0, 1.0),
+)  # fmt: skip
+def test_the_papers_radius_dominates_the_tight_one_so_that_the_mode_is_sound(gain, lam, delta, t, share):
+    """Unit kernels, D² = 2, some data: whenever 512·B_P² ≥ log(1/δ), whatever its own proof is worth."""
+    gain = max(gain, 0.5 * math.log1p(1 / lam))  # of the first transition
+    sum_r = share * 2 * gain
+    B_P = math.sqrt(math.log(1 / delta) / 512)
+    paper = paper_radius(gain, lam=lam, B_P=B_P, episode=t, horizon=2, delta=delta)
+    assert paper >= tight_radius(sum_r, lam=lam, B_P=B_P, D=math.sqrt(2), delta=delta)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_the_second_moment_bound_is_a_supermartingale_step_by_step(seed):
+    """E exp(e²_n/D²) against exp(e²_{n-1}/D² + ½r + ¼r²/(1+r)), the expectation over a finite law taken exactly."""
+    rng = np.random.default_rng(seed)
+    S, d, lam = 4, 3, 10 ** rng.uniform(-2, 2)
+    psi = rng.normal(size=(S, 2)) if seed % 2 else np.eye(S)
+    D2 = max(float(np.sum((a - b) ** 2)) for a in psi for b in psi)
+    Phi = rng.normal(size=(rng.integers(0, 6), d))
+    W = rng.normal(size=(psi.shape[1], len(Phi))) @ Phi * 10 ** rng.uniform(-1, 1)
+    M, phi = Phi.T @ Phi + lam * np.eye(d), rng.normal(size=d) * 10 ** rng.uniform(-1, 1)
+    p = rng.dirichlet(np.full(S, 0.5))
+    noise = psi - p @ psi
+
+    def squared(W, M):
+        return float(np.trace(W @ np.linalg.solve(M, W.T)))
+
+    w = float(phi @ np.linalg.solve(M, phi))
+    r = w / (1 + w)
+    grown = M + np.outer(phi, phi)
+    change = np.array([squared(W + np.outer(e, phi), grown) - squared(W, M) for e in noise]) / D2
+    allowed = r / 2 + r**2 / (4 * (1 + r))
+    assert np.log(p @ np.exp(change)) <= allowed + 1e-9
+    assert allowed <= min(0.5 * math.log1p(w), 0.75 * r) + 1e-12
+
+
+def test_the_second_moment_radius_is_smaller_once_there_are_data():
+    assert second_moment_radius(20.0, 30.0, D=2.0, delta=0.1) == pytest.approx(2 * math.sqrt(20 + math.log(10)))
+    assert second_moment_radius(90.0, 30.0, D=2.0, delta=0.1) == pytest.approx(2 * math.sqrt(22.5 + math.log(10)))
+    assert second_moment_radius(20.0, 30.0, D=2.0, delta=0.1) < noise_radius(30.0, D=2.0, delta=0.1)

@@ -161,10 +161,11 @@ class Proving:
         self._check_first_state()
         episode = int(self._planner.rng(4, episodes).integers(episodes))
         policy = self._policy_again(episode, balancing)
-        words = self.statement()
+        words, (lo, hi) = self.statement(), self._planner.rewards.bounds
+        most = self._planner.horizon * (hi - lo)
         bound = self._history[-1].metrics.get("regret_bound") if words.startswith("holds") else None
         return certificates.PacPolicy(
-            policy, episode, *certificates.statement(bound, episodes, failure, epsilon, delta, words)
+            policy, episode, *certificates.statement(bound, episodes, failure, epsilon, delta, words, most=most)
         )
 
     def last_policy(self, policy: PlanPolicy, lost: float, epsilon: float, delta: float) -> certificates.PacPolicy:

@@ -97,11 +97,10 @@ class Recipe:
         """An empty embedding."""
         actions = self.actions
         if backend == "compressed":
-            return compressed(
-                kernel, value_kernel, self.lam, actions, keep=self.settings.keep, centre=not self.provable
-            )
+            free, keep = not self.provable, self.settings.keep
+            return compressed(kernel, value_kernel, self.lam, actions, keep=keep, centre=free, single=free)
         if backend == "nystrom":
-            return nystrom(kernel, self.lam, actions, keep=self.settings.keep)
+            return nystrom(kernel, self.lam, actions, keep=self.settings.keep, centre=not self.provable)
         if backend == "fourier":
             return fourier(kernel, self.lam, actions, seed=self.seed)
         return ExactEmbedding(kernel, self.lam, actions, track_std=self.track_std)

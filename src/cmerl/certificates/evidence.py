@@ -91,7 +91,8 @@ def realised_excess(plan: Plan, embeddings: Sequence[KernelEmbedding], Z: Points
     for h, E in _pairs(embeddings, Z):
         terms, sigma = plan.stages[h].excess, np.float64(sigmas[h])
         norm1 = float(E.weight_norm1(Z[h : h + 1])[0]) if terms.weights else 0.0
-        excess = float(terms.at(np.asarray(sigma), norm1))
+        shrinkage = float(E.shrinkage(Z[h : h + 1])[0]) if terms.shrinkage else 0.0
+        excess = float(terms.at(np.asarray(sigma), norm1, shrinkage))
         reward = plan.reward_estimate(h)
         if reward is not None:
             excess += 2.0 * reward.linear * float(sigma)

@@ -64,16 +64,16 @@ def check_request(epsilon: float, delta: float, own_delta: float, episodes: int)
 
 
 def statement(
-    bound: float | None, episodes: int, failure: float, epsilon: float, delta: float, proof: str
+    bound: float | None, episodes: int, failure: float, epsilon: float, delta: float, proof: str, *, most: float
 ) -> tuple[float | None, bool, str]:
     """What holds for a policy drawn from ``episodes`` with a regret of at most ``bound``: ε, if it will do, words.
 
     By Markov's inequality a policy drawn uniformly loses more than bound/(failure·T) with probability at most
-    ``failure``.
+    ``failure``; none loses more than ``most``, the range of returns.
     """
     if bound is None:
         return None, False, f"nothing is proven of this policy (proof: {proof})"
-    return says(bound / (failure * episodes), epsilon, delta)
+    return says(min(bound / (failure * episodes), most), epsilon, delta)
 
 
 def says(lost: float, epsilon: float, delta: float) -> tuple[float, bool, str]:

@@ -13,6 +13,7 @@ from cmerl.confidence.radii import (
     paper_radius,
     reward_radius,
     scalar_radius,
+    second_moment_radius,
     tight_radius,
 )
 from cmerl.confidence.registry import MODES, as_mode, mode_from_spec, mode_spec
@@ -56,5 +57,6 @@ __all__ = [
     "reward_radius",
     "scalar_radius",
     "scales",
+    "second_moment_radius",
     "tight_radius",
 ]

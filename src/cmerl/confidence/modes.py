@@ -1,7 +1,8 @@
 """Bonus modes: how much optimism each state-action deserves.
 
-A bonus at state-action z and step h has the form a_h·σ(z) + b_h·σ²(z) + ζ(1 + ‖α(z)‖₁); a mode says what a_h, b_h
-and ζ are. Values are in shifted units (rewards start at 0), so ``width`` = r_max − r_min plays the part of r_max.
+A bonus at state-action z and step h has the form a_h·σ(z) + b_h·σ²(z) + c_h·λ‖M⁻¹φ(z)‖ + ζ(1 + ‖α(z)‖₁); a mode says
+what a_h, b_h, c_h and ζ are. Values are in shifted units (rewards start at 0), so ``width`` = r_max − r_min plays the
+part of r_max.
 In formulas h runs from 1 to H; in code ``step`` = h − 1, so V_{h+1} covers ``left`` = H − 1 − step steps.
 """
 

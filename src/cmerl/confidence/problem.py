@@ -39,7 +39,9 @@ class Problem:
         budget: the failure probability and its shares.
         embeddings: 1, or H when each step has its own transition law.
         terminations: whether episodes can end early, which makes one more state.
-        B_P: bound on ‖Θ_P‖_HS, or None for the automatic value; likewise B_V on ‖V‖_ψ, B_R on ‖R‖_φ.
+        B_P: bound on ‖Θ_P‖_HS, or None for the automatic value; likewise B_V on ‖V‖_ψ, B_R on ‖R‖_φ. With
+            ``terminations`` the end is one more state, a unit vector orthogonal to all others, and both must include
+            it: ‖Θ_P‖² the squared norm of P(end | ·), ‖V‖² the square of what the end is worth.
     """
 
     horizon: int

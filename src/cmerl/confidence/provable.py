@@ -9,7 +9,7 @@ from typing import ClassVar
 from cmerl.confidence.modes import FloatArray, Mode, check_number
 from cmerl.confidence.norms import constant_norm
 from cmerl.confidence.problem import Problem
-from cmerl.confidence.radii import noise_radius, paper_radius, scalar_radius, tight_radius
+from cmerl.confidence.radii import noise_radius, paper_radius, scalar_radius, second_moment_radius, tight_radius
 from cmerl.confidence.sets import Estimate
 from cmerl.confidence.terms import BonusTerms, ValueNorms
 from cmerl.embedding import KernelEmbedding
@@ -26,6 +26,18 @@ def noise(problem: Problem, data: KernelEmbedding, share: float = 1.0) -> float:
         return noise_radius(data.sum_r, D=problem.diameter, delta=delta)
     first = 0.5 * math.log(2.0 / delta)
     return noise_radius(data.sum_r + first, D=problem.diameter, delta=delta / (2.0 * k * (k + 1)))
+
+
+def sharp_noise(problem: Problem, data: KernelEmbedding) -> float:
+    """The noise radius from second moments; choices of coordinates are paid for as in ``noise``.
+
+    From a choice on e² goes on from what half of δ allows the unprojected data, whose G is at most that of ``data``.
+    """
+    delta, gain, k = problem.delta_transition, data.information_gain, data.choices
+    if k == 0:
+        return second_moment_radius(gain, data.sum_r, D=problem.diameter, delta=delta)
+    gain += math.log(2.0 / delta)
+    return second_moment_radius(gain, math.inf, D=problem.diameter, delta=delta / (2.0 * k * (k + 1)))
 
 
 def projected(radius: float, B_P: float, data: KernelEmbedding) -> float:
@@ -86,7 +98,8 @@ class Paper(Misspecified):
         """β_t(δ/2)."""
         bounds = {}
         if self.general:
-            bounds = {"B_psi": problem.value_kernel.bound, "B_phi": problem.kernel.bound}
+            end = 1.0 if problem.terminations else 0.0  # the length of its feature
+            bounds = {"B_psi": max(problem.value_kernel.bound, end), "B_phi": problem.kernel.bound}
         return paper_radius(
             data.information_gain,
             lam=data.lam,
@@ -178,10 +191,13 @@ class Split(Misspecified):
     Args:
         zeta: with ζ > 0 the norms are those of a smooth function found within ζ of V_{h+1}, which are smaller, and
             exist where V_{h+1} itself has a huge norm or none.
+        sharp: bias ‖Θ_PᵀV‖·λ‖M⁻¹φ‖ and noise from second moments; False for bias ‖Θ_PᵀV‖·σ and the noise of
+            ``tight``, as in the first version.
     """
 
     name: ClassVar[str] = "split"
     needs_norms: ClassVar[bool] = True
+    sharp: bool = True
 
     @property
     def near(self) -> float:
@@ -195,23 +211,37 @@ class Split(Misspecified):
     def bonus(
         self, problem: Problem, data: KernelEmbedding, *, episode: int, step: int, norms: ValueNorms | None
     ) -> BonusTerms:
-        """[√λ·B_P‖V‖ + ‖V − c‖·β_noise] λ^{-1/2}; for delta kernels ‖Θ_PᵀV‖ ≤ left·width·√(SA) is sharper."""
+        """The ridge pulls Θ̂φ by λΘ_PM⁻¹φ towards 0, and the noise adds ‖V − c‖·β_noise λ^{-1/2} σ.
+
+        As λ²‖M⁻¹φ‖² = σ² − λ‖α‖₂², the pull is at most B_P‖V‖ times that root. For delta kernels λM⁻¹φ(z) is σ²φ(z),
+        so it is E[V | z]·σ², at most left·width·σ².
+        """
         assert norms is not None
-        left = problem.horizon - 1 - step
-        if problem.tabular is not None and problem.B_P is None:
-            S, A = problem.tabular
-            bias = (left * problem.width + self.zeta) * math.sqrt(S * A)
-        else:
+        bias, loss = self._bias(problem, data, norms, problem.horizon - 1 - step), 0.0
+        if data.projection_loss is not None:
+            loss = norms.norm * projected(0.0, problem.constant("B_P", self.name), data)
+        noise = BonusTerms(norms.centred * self._noise(problem, data) / math.sqrt(data.lam) + loss)
+        return bias.plus(noise).plus(self._price)
+
+    def _bias(self, problem: Problem, data: KernelEmbedding, norms: ValueNorms, left: int) -> BonusTerms:
+        height = left * problem.width + self.zeta
+        exact = self.sharp and data.projection_loss is None
+        if problem.tabular is None or problem.B_P is not None:
             bias = problem.constant("B_P", self.name) * norms.norm
-        beta = noise(problem, data)
-        loss = norms.norm * projected(0.0, problem.constant("B_P", self.name), data) if data.projection_loss else 0.0
-        return BonusTerms(bias + norms.centred * beta / math.sqrt(data.lam) + loss).plus(self._price)
+            return BonusTerms(shrinkage=bias) if exact else BonusTerms(bias)
+        if exact:
+            return BonusTerms(quadratic=height)
+        S, A = problem.tabular
+        return BonusTerms(height * math.sqrt(S * A))
+
+    def _noise(self, problem: Problem, data: KernelEmbedding) -> float:
+        return sharp_noise(problem, data) if self.sharp else noise(problem, data)
 
     def covers(
         self, problem: Problem, data: KernelEmbedding, found: Estimate, P: FloatArray, V: FloatArray, *, episode: int
     ) -> bool:
         """The noise alone stays within its radius."""
-        return found.noise(P) <= noise(problem, data)
+        return found.noise(P) <= self._noise(problem, data)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -18,26 +18,25 @@ class ValueNorms(NamedTuple):
 
 
 class BonusTerms(NamedTuple):
-    """A bonus linear·σ + quadratic·σ² + weights·‖α‖₁ + constant."""
+    """A bonus linear·σ + quadratic·σ² + weights·‖α‖₁ + constant + shrinkage·λ‖M⁻¹φ‖."""
 
     linear: float = 0.0
     quadratic: float = 0.0
     weights: float = 0.0
     constant: float = 0.0
+    shrinkage: float = 0.0
 
-    def at(self, sigma: FloatArray, weight_norm1: FloatArray | float = 0.0) -> FloatArray:
-        """The bonus where the standard deviation is ``sigma`` and the weights have that 1-norm."""
-        return sigma * (self.linear + self.quadratic * sigma) + (self.weights * weight_norm1 + self.constant)
+    def at(
+        self, sigma: FloatArray, weight_norm1: FloatArray | float = 0.0, shrinkage: FloatArray | float = 0.0
+    ) -> FloatArray:
+        """The bonus where σ is ``sigma``, the weights have that 1-norm, and λ‖M⁻¹φ‖ is ``shrinkage``."""
+        rest = self.weights * weight_norm1 + self.constant + self.shrinkage * shrinkage
+        return sigma * (self.linear + self.quadratic * sigma) + rest
 
     def plus(self, other: BonusTerms) -> BonusTerms:
         """The sum of two bonuses."""
-        a, b = self, other
-        return BonusTerms(
-            a.linear + b.linear, a.quadratic + b.quadratic, a.weights + b.weights, a.constant + b.constant
-        )
+        return BonusTerms(*(a + b for a, b in zip(self, other, strict=True)))
 
     def times(self, factor: float) -> BonusTerms:
         """A multiple of the bonus."""
-        return BonusTerms(
-            factor * self.linear, factor * self.quadratic, factor * self.weights, factor * self.constant
-        )
+        return BonusTerms(*(factor * term for term in self))

@@ -36,7 +36,11 @@ class KernelGrid(Grid, Protocol):
     """An embedding seen at states × actions."""
 
     def weight_norm1(self) -> FloatArray:
-        """‖α(z)‖₁ at every state and action (q, A)."""
+        """‖α(z)‖₁ at every state and action (q, A); with landmarks the 1-norm of the weights on V there."""
+        ...
+
+    def shrinkage(self) -> FloatArray:
+        """λ‖M⁻¹φ(z)‖ at every state and action (q, A), or σ, which is never smaller."""
         ...
 
 
@@ -195,5 +199,9 @@ class KernelEmbedding(Model, Protocol):
         ...
 
     def weight_norm1(self, Zq: Points) -> FloatArray:
-        """‖α(z)‖₁ at the state-actions Zq (q,), or an upper bound where single weights are not kept."""
+        """‖α(z)‖₁ at the state-actions Zq (q,); with landmarks the 1-norm of the weights on V there."""
+        ...
+
+    def shrinkage(self, Zq: Points) -> FloatArray:
+        """λ‖M⁻¹φ(z)‖ at the state-actions Zq (q,), or σ, which is never smaller."""
         ...

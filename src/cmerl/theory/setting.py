@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, TypedDict
 
-from cmerl.confidence.radii import noise_radius, scalar_radius, tight_radius
+from cmerl.confidence.radii import scalar_radius, second_moment_radius, tight_radius
 from cmerl.errors import InputError
 from cmerl.theory.checks import not_negative, positive, probability, whole
 from cmerl.theory.gain import Gamma, upper_gain
@@ -83,11 +83,12 @@ class Setting:
     # --- radii ---
 
     def radius(self, N: int) -> float:
-        """α_{N,δ} of Thm 2, or the tight radius at its largest after N steps; both spend δ/2."""
+        """α_{N,δ} of Thm 2, for k_φ ≤ B_φ², or the tight radius at its largest after N steps; both spend δ/2."""
         gain = upper_gain(self.gamma, N)
         if self.form == "paper":
             log_term = math.log(4.0) + 2.0 * math.log(N) - math.log(self.delta)  # N² may be too large for a float
-            return math.sqrt(2.0 * self.lam * self.B_P**2 + 256.0 * (1.0 + 1.0 / self.lam) * gain * log_term)
+            growth = 256.0 * (1.0 + self.B_phi**2 / self.lam) * gain
+            return math.sqrt(2.0 * self.lam * self.B_P**2 + growth * log_term)
         return tight_radius(self._sum_r(N), lam=self.lam, B_P=self.B_P, D=self.D, delta=self.delta / 2.0)
 
     def radii(self, episodes: int) -> dict[str, float]:
@@ -105,7 +106,7 @@ class Setting:
         return {
             "paper": math.sqrt(paper),
             "tight": tight_radius(sum_r, lam=self.lam, B_P=self.B_P, D=self.D, delta=share),
-            "split": noise_radius(sum_r, D=self.D, delta=share),
+            "split": second_moment_radius(gain, sum_r, D=self.D, delta=share),
             "nonnegative": scalar_radius(gain, span=1.0, delta=share / H),
         }
 
@@ -146,10 +147,23 @@ class Setting:
         """Episodes after which the policy of a random one of them is epsilon-optimal; inf if no number suffices."""
         positive("epsilon", epsilon)
         probability("failure", failure)
+        if epsilon >= self.horizon:  # no policy loses more
+            return 1
         floor = (2.0 if self.one_norm is None else 4.0) * self.zeta * self.horizon / failure
         if epsilon <= floor:
             return math.inf
         return first(lambda T: self.regret_bound(T) <= failure * T * epsilon)
+
+    def least_epsilon(self, failure: float) -> float:
+        """The least ε for which `pac_episodes` is finite: at most H, which no policy exceeds.
+
+        Bound(T)/(failure·T) need not fall for ever: with ``zeta`` > 0 and no ``one_norm`` it grows again.
+        """
+        probability("failure", failure)
+        least = float(self.horizon)
+        for i in range(MOST_EPISODES.bit_length()):
+            least = min(least, self.regret_bound(1 << i) / (failure * (1 << i)))
+        return least
 
 
 def first(enough: Callable[[int], bool]) -> float:

@@ -107,10 +107,13 @@ def regret_rows(setting: Setting, episodes: Sequence[int]) -> list[Row]:
 
 
 def pac_rows(setting: Setting, epsilons: Sequence[float], failure: float) -> list[Row]:
-    """Episodes until a policy drawn from those played is ε-optimal; inf where no number suffices."""
-    rows: list[Row] = []
-    for epsilon in epsilons:
-        counts: Row = {s.form: s.pac_episodes(epsilon, failure) for s in forms(setting)}
-        floor = (4.0 if setting.one_norm is not None else 2.0) * setting.zeta * setting.horizon / failure
-        rows.append({"epsilon": epsilon, **counts, "least epsilon": floor})
-    return rows
+    """Episodes until a policy drawn from those played is ε-optimal; inf where no number suffices.
+
+    "least epsilon" is the least one for which either form has a finite number.
+    """
+    found = forms(setting)
+    least = min(s.least_epsilon(failure) for s in found)
+    return [
+        {"epsilon": epsilon, **{s.form: s.pac_episodes(epsilon, failure) for s in found}, "least epsilon": least}
+        for epsilon in epsilons
+    ]

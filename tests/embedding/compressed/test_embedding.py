@@ -229,7 +229,6 @@ def test_the_grid_and_a_frozen_view_agree_with_queries(kernel: Kernel) -> None:
     np.testing.assert_allclose(double.ravel(), means, atol=1e-9)
     assert double.dtype == grid.expectation(coef).dtype == np.float64
     np.testing.assert_allclose(grid.std().ravel(), sketch.std(Z), atol=1e-7)
-    assert np.all(grid.weight_norm1() >= 0.0)
     states = np.random.default_rng(0).random((12, 2))
     view, before = sketch.freeze(), sketch.grid(states).expectation(coef)
     std = view.grid(states).std()
@@ -251,6 +250,59 @@ def test_weights_on_landmarks_give_expectations() -> None:
         v -= v.mean()
         expected = sketch.expectation(sketch.backup(v, reward=0.0), Zq)
         np.testing.assert_allclose(sketch.weights(Zq) @ v, expected, atol=1e-8)
+
+
+@pytest.mark.parametrize("kernel", KERNELS.values(), ids=KERNELS)
+def test_the_one_norm_of_weights_is_what_an_error_of_values_is_magnified_by(kernel: Kernel) -> None:
+    """The largest change of a mean over all signs of the values at landmarks and at the end, found sign by sign."""
+    data = world(120, 3, terminate=0.3)
+    sketch = feed(compressed(kernel, RBF(0.3), LAM, ACTIONS, centre=False), data[:80])
+    states = np.random.default_rng(1).random((6, 2))
+    Zq = sketch.layout.state_actions(states)
+    end = sketch.expectation(sketch.backup(np.zeros(len(sketch.support)), reward=0.0, terminal=1.0), Zq)
+    largest = np.abs(end)
+    for one in np.eye(len(sketch.support)):
+        largest += np.abs(sketch.expectation(sketch.backup(one, reward=0.0), Zq))
+    np.testing.assert_allclose(sketch.weight_norm1(Zq), largest, rtol=1e-9)
+    view = sketch.freeze()
+    np.testing.assert_allclose(view.grid(states).weight_norm1().ravel(), largest, rtol=1e-9)
+    own = sketch.weight_norm1(sketch.layout.state_actions(sketch.support))
+    np.testing.assert_allclose(sketch.grid().weight_norm1().ravel(), own, rtol=1e-6)
+    feed(sketch, data[80:])
+    np.testing.assert_allclose(view.grid(states).weight_norm1().ravel(), largest, rtol=1e-9)
+    with pytest.raises(InputError, match="centre=False"):
+        feed(compressed(kernel, RBF(0.3), LAM, ACTIONS), data).grid().weight_norm1()
+
+
+def test_interpolation_between_landmarks_magnifies_what_values_err_by() -> None:
+    """n = 19 600, ζ = ½: all visits lead to where interpolation weights are largest, and signs are the worst."""
+    axis, zeta = np.linspace(0.0, 1.0, 20), 0.5
+    cells = np.stack(np.meshgrid(axis, axis), axis=-1).reshape(-1, 2)
+    sketch = compressed(StateAction(RBF(0.3), Delta()), RBF(0.3), 1.0, ACTIONS[:2], centre=False)
+    none = np.zeros(400)
+    sketch.update(Transitions.of(np.hstack([cells, np.ones((400, 1))]), cells, none, none > 0))
+    at = np.tile([[7 / 19, 2 / 19]], (400, 1))
+    for _ in range(48):
+        sketch.update(Transitions.of(np.zeros((400, 3)), at, none, none > 0))
+    z = np.zeros((1, 3))
+    assert sketch.n == 19_600
+    # An error that is ζ at the landmarks, with the worst signs, and −ζ where the visits led to.
+    error = zeta * np.sign(sketch.weights(z)[0])
+    mean = float(sketch.expectation(sketch.backup(error, reward=0.0), z)[0])
+    assert mean + zeta > 3.4
+    problem = Problem(
+        2, 1.0, sketch.kernel, RBF(0.3), None, FailureBudget(0.1, learned_reward=False), B_P=1.0, B_V=1.0
+    )
+    terms = Tight(zeta=zeta).bonus(problem, sketch, episode=1, step=0, norms=None)
+    price = float(terms.at(np.zeros(1), sketch.weight_norm1(z))[0])
+    assert price == pytest.approx(mean + zeta)
+
+
+def test_plans_of_a_proof_read_means_in_double_precision() -> None:
+    sketch = feed(compressed(KERNELS["split"], RBF(0.3), LAM, ACTIONS, centre=False, single=False), world(100, 2))
+    coef = sketch.backup(value(sketch.support))
+    means = sketch.expectation(coef, sketch.layout.state_actions(sketch.support))
+    np.testing.assert_allclose(sketch.grid().expectation(coef).ravel(), means, rtol=1e-10, atol=1e-11)
 
 
 def test_rebuilding_equals_learning_everything_at_once() -> None:
@@ -535,3 +587,17 @@ def test_a_cap_that_is_hit_leaves_no_region_out() -> None:
         worst[widen] = residual.max()
     assert worst[False] > 0.9
     assert worst[True] < 0.5
+
+
+def test_the_learned_reward_of_a_plan_pays_for_the_choices_of_coordinates() -> None:
+    sketch = feed(compressed(KERNELS["split"], RBF(0.3), LAM, ACTIONS, centre=False), world(120, 5), 10)
+    assert sketch.choices > 1
+    budget = FailureBudget(0.3, learned_reward=True)
+    problem = Problem(3, 1.0, sketch.kernel, RBF(0.3), None, budget, B_P=1.0, B_V=1.0, B_R=2.0)
+    plan = make_plan([sketch], Task(problem, Tight(), 0.0), episode=1, order=np.arange(A))
+    k, share = sketch.choices, 0.1
+    logs = sketch.information_gain + np.log(2 / share) + np.log(2 * k * (k + 1) / share)
+    beta = np.sqrt(LAM) * 2.0 + 0.5 * np.sqrt(2 * logs)
+    R_phi = sketch.projection_loss[0]
+    expected = np.hypot((beta + 2.0 * np.sqrt(R_phi)) / np.sqrt(LAM), 2.0)
+    assert plan.rewards[0].linear == pytest.approx(expected)

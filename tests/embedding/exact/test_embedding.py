@@ -8,7 +8,7 @@ import pytest
 from cmerl import ConditionalMeanEmbedding
 from cmerl.embedding import ExactEmbedding
 from cmerl.errors import InputError
-from cmerl.kernels import RBF, Delta, Hamming, Kernel, StateAction
+from cmerl.kernels import RBF, Delta, Hamming, Kernel, Linear, StateAction
 from cmerl.transitions import Transitions
 
 LAM = 0.3
@@ -90,6 +90,8 @@ def assert_grid(grid, states: np.ndarray, dense: Dense, coef, y: np.ndarray, tol
     np.testing.assert_allclose(grid.expectation(coef), (alpha @ y).reshape(shape), atol=tolerance)
     np.testing.assert_allclose(grid.std(), dense.std(Zq).reshape(shape), atol=tolerance)
     np.testing.assert_allclose(grid.weight_norm1(), np.abs(alpha).sum(axis=1).reshape(shape), atol=tolerance)
+    squared = dense.std(Zq) ** 2 - LAM * (alpha**2).sum(axis=1)
+    np.testing.assert_allclose(grid.shrinkage() ** 2, squared.reshape(shape), atol=tolerance)
 
 
 # Ends of the batches: single rows, rows over the blocks of the factor, and (with repeats) several merges.
@@ -173,6 +175,8 @@ def test_point_queries_agree_with_the_dense_matrix_and_count_terminated_visits(l
     alpha = dense.weights(Zq)
     np.testing.assert_allclose(embedding.transition_weights(Zq), alpha, atol=1e-9)
     np.testing.assert_allclose(embedding.weight_norm1(Zq), np.abs(alpha).sum(axis=1), atol=1e-9)
+    squared = dense.std(Zq) ** 2 - LAM * (alpha**2).sum(axis=1)
+    np.testing.assert_allclose(embedding.shrinkage(Zq) ** 2, squared, atol=1e-9)
     np.testing.assert_allclose(embedding.std(Zq), dense.std(Zq), atol=1e-9)
     np.testing.assert_array_equal(embedding.visit_counts(Zq), equal(Zq, data.Z).sum(axis=1))
     assert embedding.n == 300
@@ -360,3 +364,15 @@ def test_rows_that_wait_to_be_solved_change_nothing(kernel):
     queries = lazy.layout.state_actions(lazy.support)
     np.testing.assert_allclose(values[0].ravel(), lazy.expectation(lazy.backup(v), queries), atol=1e-10)
     np.testing.assert_allclose(lazy.grid().std(), eager.grid().std(), atol=1e-7)
+
+
+def test_what_the_ridge_takes_is_computed_in_feature_space() -> None:
+    """λ‖M⁻¹φ(z)‖ with M = Σφφᵀ + λI itself: a linear kernel has its features at hand."""
+    rng = np.random.default_rng(4)
+    Z = np.repeat(rng.normal(size=(12, 3)), 4, axis=0)
+    embedding = ExactEmbedding(Linear(), LAM)
+    embedding.update(Transitions.of(Z, Z))
+    Zq = np.vstack([rng.normal(size=(5, 3)), Z[:3]])
+    expected = LAM * np.linalg.norm(np.linalg.solve(Z.T @ Z + LAM * np.eye(3), Zq.T), axis=0)
+    np.testing.assert_allclose(embedding.shrinkage(Zq), expected, rtol=1e-5)
+    assert np.all(embedding.shrinkage(Zq) <= embedding.std(Zq) + 1e-12)

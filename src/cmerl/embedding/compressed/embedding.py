@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from cmerl.embedding.compressed.features import Features, Tracker
 from cmerl.embedding.compressed.landmarks import Landmarks
-from cmerl.embedding.compressed.moments import CompressedGrid, CompressedView, Moments
+from cmerl.embedding.compressed.moments import CompressedGrid, CompressedView, Moments, ValueWeights
 from cmerl.embedding.compressed.sample_error import (
     SampleError,
     StridedSample,
@@ -257,12 +257,18 @@ class CompressedEmbedding:
         coordinates = [tracker.W for tracker in self._trackers]
         residuals = [np.maximum(tracker.variance, 0.0) for tracker in self._trackers]
         factors = [m.factor for m in self._moments]
-        return CompressedGrid(self.layout, self.lam, self.n, coordinates, residuals, factors, self._single)
+        weights = self._value_weights(keep=False)
+        return CompressedGrid(self.layout, self.lam, self.n, coordinates, residuals, factors, self._single, weights)
 
     def freeze(self) -> CompressedView:
         """The embedding as it is now, for a plan that outlives later updates."""
         features = [m.features.freeze() for m in self._moments]
-        return CompressedView(self.layout, self.lam, self.n, features, [m.factor for m in self._moments])
+        factors, weights = [m.factor for m in self._moments], self._value_weights(keep=True)
+        return CompressedView(self.layout, self.lam, self.n, features, factors, weights)
+
+    def _value_weights(self, *, keep: bool) -> list[ValueWeights]:
+        """Copied only where bounds may ask for them: the matrices are as large as the dictionaries."""
+        return [] if self._centre else [m.value_weights(keep=keep) for m in self._moments]
 
     def expectation(self, coef: Sequence[FloatArray], Zq: Points) -> FloatArray:
         """α(z)ᵀy at the state-actions (q,)."""
@@ -284,12 +290,16 @@ class CompressedEmbedding:
         """½log(1 + σ²/λ) at the state-actions (q,)."""
         return 0.5 * np.log1p(np.square(self.std(Zq)) / self.lam)
 
+    def shrinkage(self, Zq: Points) -> FloatArray:
+        """σ(z) (q,), never smaller than what the ridge takes."""
+        return self.std(Zq)
+
     def weight_norm1(self, Zq: Points) -> FloatArray:
-        """A bound √n‖α(z)‖₂ on ‖α(z)‖₁ (q,)."""
+        """Σ|weights| on V at the landmarks and at the end (q,), before V is centred."""
         out = np.zeros(len(Zq))
         for g, rows, X in self._parts(Zq):
             C, _ = self._moments[g].features.coordinates(X)
-            out[rows] = np.sqrt(self._moments[g].n * self._moments[g].factor.quadratic(C))
+            out[rows] = self._moments[g].value_weights(keep=False).norm1(C)
         return out
 
     def weights(self, Zq: Points) -> FloatArray:

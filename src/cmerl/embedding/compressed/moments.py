@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from cmerl.embedding.compressed.features import Features, FrozenFeatures
 from cmerl.embedding.compressed.landmarks import Landmarks
 from cmerl.embedding.exact.grids import Layout, by_action
+from cmerl.errors import InputError
 from cmerl.growing import Arrays, GrowingMatrix, nested, part
 from cmerl.linalg import Cholesky, pivots
 from cmerl.transitions import Points
@@ -136,6 +137,31 @@ class Moments:
             weights[:, : len(cross)] = (cross @ self.factor.solve(C)).T
         return weights
 
+    def value_weights(self, *, keep: bool) -> ValueWeights:
+        """What V at the landmarks and at the end counts for; with ``keep`` later data do not change it."""
+        cross, ended = self._cross.view, self._linear.view[2]
+        return ValueWeights(cross.copy() if keep else cross, ended.copy() if keep else ended, self.factor)
+
+
+@dataclass(frozen=True)
+class ValueWeights:
+    """Weights of V at the landmarks and at the end of an episode.
+
+    Attributes:
+        cross: Σ w(s')φ̃ᵀ over transitions that went on (m_next, m).
+        ended: Σ φ̃ over those that did not (m,).
+        factor: of M̃.
+    """
+
+    cross: FloatArray
+    ended: FloatArray
+    factor: Cholesky
+
+    def norm1(self, C: FloatArray) -> FloatArray:
+        """Sum of their absolute values (q,) at queries with coordinates C (m, q)."""
+        solved = self.factor.solve(C)
+        return np.asarray(np.abs(self.cross @ solved).sum(axis=0) + np.abs(self.ended @ solved))
+
 
 @dataclass(frozen=True)
 class CompressedGrid:
@@ -152,6 +178,7 @@ class CompressedGrid:
     residuals: Sequence[FloatArray]
     factors: Sequence[Cholesky]  # of M̃
     single: bool = False
+    weights: Sequence[ValueWeights] = ()
 
     def expectation(self, coef: Sequence[FloatArray]) -> FloatArray:
         """α(z)ᵀy (q, A)."""
@@ -168,9 +195,19 @@ class CompressedGrid:
         residual = by_action(list(self.residuals), self.layout)
         return np.sqrt(residual + self.lam * self._leverage())
 
+    def shrinkage(self) -> FloatArray:
+        """σ(z) (q, A), never smaller than what the ridge takes."""
+        return self.std()
+
     def weight_norm1(self) -> FloatArray:
-        """A bound √n‖α(z)‖₂ on ‖α(z)‖₁ (q, A): single weights are not kept."""
-        return np.sqrt(self.n * self._leverage())
+        """Σ|weights| on V at the landmarks and at the end (q, A): what V errs by there is magnified by it.
+
+        Interpolation between landmarks can make it larger than ‖α(z)‖₁.
+        """
+        if not self.weights:
+            raise InputError("weights on landmarks are kept only where V is interpolated as it is: use centre=False")
+        pairs = zip(self.coordinates, self.weights, strict=True)
+        return by_action([weights.norm1(C) for C, weights in pairs], self.layout)
 
     def _leverage(self) -> FloatArray:
         """‖φ̃(z)‖² in M̃⁻¹ (q, A)."""
@@ -187,13 +224,16 @@ class CompressedView:
     n: int
     features: Sequence[FrozenFeatures]
     factors: Sequence[Cholesky]
+    weights: Sequence[ValueWeights] = ()
 
     def grid(self, states: Points) -> CompressedGrid:
         """The embedding of that moment at states × actions."""
         queries = states if self.layout.split else self.layout.state_actions(states)
         pairs = [features.coordinates(queries) for features in self.features]
         coordinates, residuals = [C for C, _ in pairs], [residual for _, residual in pairs]
-        return CompressedGrid(self.layout, self.lam, self.n, coordinates, residuals, self.factors)
+        return CompressedGrid(
+            self.layout, self.lam, self.n, coordinates, residuals, self.factors, weights=self.weights
+        )
 
     def with_actions(self, actions: FloatArray) -> CompressedView | None:
         """The same at other actions; None where the kernel lets actions share nothing."""

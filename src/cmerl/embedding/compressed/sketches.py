@@ -25,6 +25,7 @@ def compressed(
     keep: int = 20_000,
     rebuild: bool = True,
     centre: bool = True,
+    single: bool = True,
 ) -> CompressedEmbedding:
     """Two dictionaries: the cost of an episode does not depend on the amount of data.
 
@@ -41,6 +42,8 @@ def compressed(
         keep: transitions kept to choose dictionaries from; then the raw data are dropped.
         rebuild: choose both dictionaries anew when the data have doubled, unless hardly a point came since.
         centre: interpolate V around its mean: more accurate, but without a proof.
+        single: let plans read means at the landmarks in single precision where the tolerance is above 0; not for
+            proofs.
     """
     for name, value in (("tolerance", tolerance), ("value_tolerance", value_tolerance)):
         if not 0.0 <= value < 1.0:
@@ -60,7 +63,7 @@ def compressed(
         keep=keep,
         rebuild=rebuild and (tolerance > 0 or value_tolerance > 0),
         centre=centre,
-        single=tolerance > 0,
+        single=single and tolerance > 0,
     )
 
 
@@ -73,6 +76,7 @@ def nystrom(
     tolerance: float = 1e-6,
     keep: int = 20_000,
     rebuild: bool = True,
+    centre: bool = True,
 ) -> CompressedEmbedding:
     """Nyström coordinates of state-actions, all next states kept: the classical sketch.
 
@@ -84,6 +88,7 @@ def nystrom(
         tolerance: no landmark is added for a squared residual below this.
         keep: transitions kept to choose landmarks from.
         rebuild: choose landmarks anew whenever the data have doubled; False grows them in order of arrival.
+        centre: regress V around its mean, and keep no weights for bounds.
     """
     return CompressedEmbedding(
         "nystrom",
@@ -94,6 +99,7 @@ def nystrom(
         actions,
         keep=keep,
         rebuild=rebuild,
+        centre=centre,
     )
 
 

@@ -179,6 +179,14 @@ class ExactEmbedding:
             out[rows] = np.abs(self._regressions[g].snapshot().row_weights(self._Kqz(g, X))).sum(axis=1)
         return out
 
+    def shrinkage(self, Zq: Points) -> FloatArray:
+        """λ‖M⁻¹φ(z)‖ (q,)."""
+        out = np.sqrt(self.kernel.diag(Zq))
+        for g, rows, X in self._parts(Zq):
+            r = self._regressions[g]
+            out[rows] = r.snapshot().shrinkage(self._Kqz(g, X), r.kernel.diag(X))
+        return out
+
     def weights(self, Zq: Points) -> FloatArray:
         """Total weight of each distinct next state (q, m)."""
         out = np.zeros((len(Zq), len(self._next)))

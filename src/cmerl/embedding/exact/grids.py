@@ -104,6 +104,10 @@ class ExactGrid:
         norms = [np.abs(r.row_weights(K)).sum(axis=1) for r, K in self._with_kernels()]
         return by_action(norms, self.layout)
 
+    def shrinkage(self) -> FloatArray:
+        """λ‖M⁻¹φ(z)‖ (q, A)."""
+        return by_action([r.shrinkage(K, self._kqq) for r, K in self._with_kernels()], self.layout)
+
     def _with_kernels(self) -> zip[tuple[Snapshot, FloatArray]]:
         return zip(self.regressions, self._Kqz, strict=True)
 

@@ -35,17 +35,26 @@ class Snapshot:
         points: the distinct inputs (m, d).
         factor: its leading ``len(ids)`` rows are those of this moment.
         ids: id of the point behind each row (rows,).
+        counts: observations merged into each row (rows,).
+        lam: the ridge λ.
     """
 
     kernel: Kernel
     points: Points
     factor: Cholesky
     ids: IntArray
+    counts: FloatArray
+    lam: float
 
     def variance(self, Kqz: FloatArray, kqq: FloatArray) -> FloatArray:
         """σ²(q) (q,) from the kernel at queries × points (q, m) and at the queries (q,)."""
         half = self.factor.half_solve(Kqz.T[self.ids])
         return np.asarray(np.maximum(kqq - np.einsum("rq,rq->q", half, half), 0.0))
+
+    def shrinkage(self, Kqz: FloatArray, kqq: FloatArray) -> FloatArray:
+        """λ‖M⁻¹φ(q)‖ (q,), from λ²‖M⁻¹φ‖² = σ² − λ‖α‖₂²; repeats share the weight of their row."""
+        squares = (self.row_weights(Kqz) ** 2 / self.counts).sum(axis=1)
+        return np.asarray(np.sqrt(np.maximum(self.variance(Kqz, kqq) - self.lam * squares, 0.0)))
 
     def row_weights(self, Kqz: FloatArray) -> FloatArray:
         """α summed over the observations merged into each row (q, rows)."""
@@ -188,7 +197,7 @@ class RidgeRegression:
     def snapshot(self) -> Snapshot:
         """This regression as it is now; later observations do not change it."""
         points = self.points.points
-        return Snapshot(self.kernel, points[: len(points)], self.factor, self.ids)
+        return Snapshot(self.kernel, points[: len(points)], self.factor, self.ids, self.counts, self.lam)
 
     def next_state_weights(self, Kqz: FloatArray, out: FloatArray) -> None:
         """Add to out (q, m_next) the weight that each non-terminal next state receives at the queries."""

@@ -94,5 +94,9 @@ class SupportGrid:
         """‖α(z)‖₁ (m, A)."""
         return self._uncached().weight_norm1()
 
+    def shrinkage(self) -> FloatArray:
+        """λ‖M⁻¹φ(z)‖ (m, A)."""
+        return self._uncached().shrinkage()
+
     def _uncached(self) -> ExactGrid:
         return ExactGrid(self.layout, [r.snapshot() for r in self._regressions], self._states)
