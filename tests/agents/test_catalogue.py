@@ -97,7 +97,7 @@ def test_every_agent_of_the_project_has_a_line_and_typed_options() -> None:
 
 
 def test_the_signature_is_the_truth_about_defaults() -> None:
-    (scale,) = (o for o in agents.parameters("ucbvi") if o.name == "bonus_scale")
-    assert float(scale.default or "nan") == agents.make("ucbvi", river()).bonus_scale
+    (weight,) = (o for o in agents.parameters("psrl") if o.name == "prior_weight")
+    assert float(weight.default or "nan") == agents.make("psrl", river()).prior_weight
     assert not {"bonus"} & set(agents.options("greedy"))
     assert cmerl.agents.options("random") == []

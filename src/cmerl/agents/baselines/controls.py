@@ -24,6 +24,10 @@ class RandomAgent(Agent):
             raise InputError("a random agent needs its environment to draw actions: load it with env=…")
         return RandomPolicy(self.env.action_space, self.seed, len(self.history), self.horizon)
 
+    def diagnostics(self) -> dict[str, Any]:
+        """Nothing: this agent knows nothing."""
+        return {}
+
     def lesson(self) -> dict[str, Any]:
         """Nothing: this agent does not learn."""
         return {}
