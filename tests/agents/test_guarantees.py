@@ -56,7 +56,7 @@ def test_the_certificate_of_a_tight_run_is_that_of_its_confidence_set():
 def test_the_certificate_of_noise_is_computed_from_counts(mode):
     env = random_mdp(3, 2, seed=5, concentration=0.4, horizon=4)
     agent = known(env, seed=0, bonus=mode, lam=0.5).learn(15)
-    certifier, E = agent._certifier, agent._memory.embeddings[0]
+    certifier, E = agent._proofs.certifier, agent._memory.embeddings[0]
     data = np.concatenate([np.column_stack([b.Z, b.next_states]) for _, b in agent._memory.batches]).astype(int)
     counts = np.zeros((3, 2, 3))
     np.add.at(counts, tuple(data.T), 1)

@@ -15,7 +15,12 @@ from numpy.typing import NDArray
 
 from cmerl import notebooks, oracles
 from cmerl.agents import storage
+from cmerl.certificates import Certificate, Ledger
 from cmerl.errors import CmerlError, InputError
+from cmerl.finite import FiniteWorld
+from cmerl.growing import nested, part
+from cmerl.oracles.bellman import action_probabilities
+from cmerl.oracles.checks import is_transformed
 
 FloatArray = NDArray[np.float64]
 
@@ -44,7 +49,8 @@ class EpisodeRecord:
         regret_kind: "policy", "gaps" or None.
         seconds: time that the agent and the environment took, without the oracle.
         metrics: what else the agent knows of the episode, ready for JSON; "value" is V₁(s₁) of the plan that began
-            it, "optimum" is V*₁(s₁) where the world is known.
+            it, "optimum" is V*₁(s₁) where the world is known, "certified_regret" what all episodes up to this one
+            have lost at most, where that can be proven.
     """
 
     episode: int
@@ -100,6 +106,7 @@ class Agent(ABC):
         self.seed = check_seed(seed)
         self.history: list[EpisodeRecord] = []
         self._latest = Trajectory()  # the last episode
+        self._books: Ledger | str | None = None  # what proves a certificate, or why there is none
 
     def _set_env(self, env: gymnasium.Env[Any, Any], horizon: int | None) -> None:
         self.env: gymnasium.Env[Any, Any] | None = env
@@ -159,6 +166,7 @@ class Agent(ABC):
         if record.episode != len(self.history):
             raise InputError(f"episode {record.episode} cannot be learned after {len(self.history)} others")
         self._relearn(lesson)
+        self._enter(lesson["observations"], lesson["actions"], lesson["rewards"], terminated=lesson["terminated"])
         self.history.append(record)
 
     def _repr_html_(self) -> str:
@@ -172,6 +180,32 @@ class Agent(ABC):
             about["cumulative regret"] = float(sum(regrets))
         diagnostics: Callable[[], dict[str, Any]] = getattr(self, "diagnostics", dict)
         return notebooks.facts(self.name, {**about, **diagnostics()}, notebooks.curve(returns, "return by episode"))
+
+    def certificate(self, policy: Any = None) -> Certificate:
+        """What is proven of this run, whatever the agent: bounds on its regret, and on the loss of a policy.
+
+        It needs Discrete observations and actions, and rewards in a range that was declared: by ``reward_range``, by
+        a reward function that was given, or by the world as ``env.unwrapped.reward_range``.
+
+        Args:
+            policy: whose loss is bounded; by default what the next episode would play.
+        """
+        ledger = self._ledger
+        if ledger is None:
+            raise InputError(f"there is no certificate for this run: {self._books}")
+        if policy is None:
+            policy = self.policy()
+        H, S, A = ledger.world.horizon, ledger.world.states, ledger.world.actions
+        first_state, first_action = self._first_numbers
+        observations = np.arange(S) + first_state
+        if callable(getattr(policy, "probabilities", None)):
+            return ledger.certificate(policy.probabilities(observations))
+        table = policy.table(observations) if callable(getattr(policy, "table", None)) else policy
+        if isinstance(table, np.ndarray) and table.ndim == 2:
+            table = table - first_action
+        elif callable(table):
+            table = _numbered(table, first_state, first_action)
+        return ledger.certificate(action_probabilities(table, np.arange(S), A, H))
 
     @abstractmethod
     def policy(self, explore: bool = True) -> Policy:
@@ -194,6 +228,9 @@ class Agent(ABC):
         tensors["history.regret_kind"] = np.array(kinds, dtype=np.int64)
         about = {"agent": self.name, "horizon": self.horizon, "seed": self.seed, "broken_off": self.broken_off}
         about["metrics"] = [r.metrics for r in self.history]
+        if (ledger := self._ledger) is not None:
+            about["ledger"] = {**ledger.spec(), "first": self._first_numbers}
+            tensors |= nested({"ledger": ledger.arrays()})
         storage.write(path, tensors, {**about, **meta})
 
     @classmethod
@@ -212,6 +249,11 @@ class Agent(ABC):
         agent.seed, agent.horizon, agent.broken_off = meta["seed"], meta["horizon"], meta["broken_off"]
         agent.env, agent._model, agent._solution = None, None, None
         agent._latest = Trajectory()
+        agent._books = "it was saved without one"
+        if "ledger" in meta:
+            about = dict(meta["ledger"])
+            agent._first_numbers = tuple(about.pop("first"))
+            agent._books = Ledger.restore(about, part(tensors, "ledger"))
         if env is not None:
             agent._set_env(env, agent.horizon)
         columns = [
@@ -223,6 +265,90 @@ class Agent(ABC):
         ]
         agent._restore(tensors, meta, given)
         return agent
+
+    # --- the certificate ---
+
+    _first_numbers: tuple[int, int] = (0, 0)  # the smallest observation and action, where both are Discrete
+
+    @property
+    def _ledger(self) -> Ledger | None:
+        """What proves the certificate, made once; None where there can be none, and ``_books`` says why."""
+        if self._books is None:
+            world = self._finite_world()
+            self._books = (
+                world if isinstance(world, str) else Ledger(world, self._certified_delta, **self._bookkeeping)
+            )
+        return self._books if isinstance(self._books, Ledger) else None
+
+    @property
+    def _certified_delta(self) -> float:
+        """The failure probability of a certificate."""
+        return float(getattr(self, "delta", 0.1))
+
+    @property
+    def _bookkeeping(self) -> dict[str, Any]:
+        """Options of the ledger."""
+        return {}
+
+    def _reward_claim(self) -> tuple[tuple[float, float] | None, FloatArray | None]:
+        """The range of rewards that was declared, and mean rewards (S, A) that are known; None for what is not."""
+        return None, None
+
+    @property
+    def _steps_differ(self) -> bool:
+        """Whether each step has a transition law of its own."""
+        return False
+
+    def _finite_world(self) -> FiniteWorld | str:
+        """What a certificate is about, or why there is none."""
+        if self.env is None:
+            return "it has no environment"
+        spaces = self.env.observation_space, self.env.action_space
+        for space in spaces:
+            if not isinstance(space, gymnasium.spaces.Discrete):
+                return f"it counts visits, and {space} is not Discrete"
+        (S, first_state), (A, first_action) = ((int(space.n), int(space.start)) for space in spaces)  # type: ignore[attr-defined]
+        self._first_numbers = first_state, first_action
+        declared, known = self._reward_claim()
+        if declared is None and known is not None:
+            declared = float(known.min()), float(known.max())
+        if declared is None:
+            declared = declared_range(self.env)
+        if declared is None:
+            return "the range of its rewards was not declared: pass reward_range=(lo, hi)"
+        lo, hi = declared
+        if self._may_end:
+            lo, hi = min(lo, 0.0), max(hi, 0.0)
+        if known is not None and known.shape != (S, A):
+            return "its reward function was given for some of the actions only"
+        return FiniteWorld(
+            states=S,
+            actions=A,
+            horizon=self.horizon,
+            r_min=lo,
+            width=hi - lo,
+            ends=self._may_end,
+            per_step=self._steps_differ,
+            rewards=None if known is None else known - lo,
+        )
+
+    def _enter(
+        self, observations: Any, actions: Any, rewards: Any, *, terminated: bool, finished: bool = True
+    ) -> None:
+        """Enter an episode into the ledger, if there is one."""
+        if (ledger := self._ledger) is None or len(actions) == 0:
+            return
+        first_state, first_action = self._first_numbers
+        states = [int(obs) - first_state for obs in observations]
+        played = [int(a) - first_action for a in actions]
+        gap = self._gap(states[0]) if finished else None
+        ledger.enter(
+            states, played, [float(r) for r in rewards], terminated=bool(terminated), finished=finished, gap=gap
+        )
+
+    def _gap(self, start: int) -> float | None:
+        """What the episode just played from state number ``start`` lost at most, if that was known before it."""
+        return None
 
     # --- for subclasses ---
 
@@ -303,13 +429,21 @@ class Agent(ABC):
             if isinstance(error, CmerlError):
                 error = type(error)(where + str(error))
             self._break_off()
+            self._enter_seen(seen, finished=False)
             raise error from error.__cause__
+        self._enter_seen(seen)
         metrics = self._metrics(policies[0], seen.observations[0])
+        if (ledger := self._ledger) is not None and ledger.void is None:
+            metrics["certified_regret"] = ledger.bound
         seconds = time.perf_counter() - started
         regret, kind = self._regret(policies, seen)
         if self._solution is not None:
             metrics["optimum"] = self._optimum(seen.observations[0])
         return EpisodeRecord(episode, float(sum(seen.rewards)), len(seen.rewards), regret, kind, seconds, metrics)
+
+    def _enter_seen(self, seen: Trajectory, *, finished: bool = True) -> None:
+        observations = [*seen.observations, seen.last]
+        self._enter(observations, seen.actions, seen.rewards, terminated=seen.terminated, finished=finished)
 
     def _optimum(self, start: Any) -> float:
         """V*₁ at the first observation, where the model is known and solved."""
@@ -338,6 +472,20 @@ class Agent(ABC):
         value = oracles.evaluate(self._model, played, self.horizon)
         start = self._model.index(seen.observations[0])
         return oracles.policy_regret(self._solution, value, start), "policy"
+
+
+def declared_range(env: gymnasium.Env[Any, Any]) -> tuple[float, float] | None:
+    """The range of rewards that a world declares as ``reward_range``; None where there is none that holds."""
+    claimed = None if is_transformed(env) else getattr(env.unwrapped, "reward_range", None)
+    if claimed is None or not np.isfinite(np.asarray(claimed, dtype=np.float64)).all():
+        return None
+    lo, hi = (float(end) for end in claimed)
+    return lo, hi
+
+
+def _numbered(policy: Policy, first_state: int, first_action: int) -> Callable[[Any, int], int]:
+    """The same policy on numbers from 0 on."""
+    return lambda state, step: int(policy(int(state) + first_state, step)) - first_action
 
 
 def find_horizon(env: gymnasium.Env[Any, Any], horizon: int | None) -> int:

@@ -12,24 +12,25 @@ import gymnasium
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from cmerl import certificates, oracles
 from cmerl.agents import storage
-from cmerl.agents.base import Policy, check_step
+from cmerl.agents.balancing import Balance, balance
+from cmerl.agents.base import Agent, Policy, check_step
 from cmerl.agents.calibration import about_next_states, about_values, motion_error
-from cmerl.agents.guarantees import Certifier
 from cmerl.agents.lookahead import Lookahead
 from cmerl.agents.model_selection import haste, prediction_error
 from cmerl.agents.options import Auto, Options, RewardFunction
 from cmerl.agents.policies import PlanPolicy
-from cmerl.agents.proofs import ProvingAgent
 from cmerl.agents.rewards import KnownReward, RewardRange
 from cmerl.agents.transition_store import Memory
 from cmerl.agents.update_buffer import Pending, Seen
 from cmerl.agents.value_drift import LIMIT, late_rise
 from cmerl.confidence import Auto as AutoMode
-from cmerl.confidence import Greedy, Mode, Paper, as_mode
+from cmerl.confidence import ConfidenceSet, FailureBudget, Greedy, Interval, Mode, Paper, Problem, as_mode
 from cmerl.embedding import ConditionalMeanEmbedding
 from cmerl.errors import CmerlError, InputError
 from cmerl.growing import nested, part
+from cmerl.kernels import Delta, Kernel, StateAction
 from cmerl.planning import Hope, Plan, Task, make_plan
 from cmerl.spaces import Angles, StateSpace
 from cmerl.spaces.actions import ActionSet
@@ -43,7 +44,7 @@ REPLAN_SHARE = 0.05  # of all information gained so far: what a new plan must br
 FIRST_SHARE = 0.1  # and in the first episode, where everything is a surprise
 
 
-class CMERL(ProvingAgent):
+class CMERL(Agent):
     """Reinforcement learning with conditional mean embeddings.
 
     >>> import gymnasium, cmerl
@@ -161,8 +162,6 @@ class CMERL(ProvingAgent):
             1 if options.time_homogeneous else self.horizon,
         )
         self._evidence: dict[str, Any] = {}  # what the last episode proved
-        self._certifier_made: Certifier | None = None
-        self._contradicted: list[str] = []  # constants that the data say are too small
         self._rise_reported = False
         self._pending = Pending()
         self._plans: dict[tuple[bool, float], Plan] = {}  # the latest; emptied by every update
@@ -173,8 +172,13 @@ class CMERL(ProvingAgent):
             if not rewards.declared and all_states is not None:
                 known = self._known_reward(all_states)
                 rewards.include(float(known.min()), float(known.max()))
+        self._proofs: certificates.Proofs | None = None  # only provable modes have any
         if self.mode.provable:
             self.mode.check(self._problem())
+            self._proofs = certificates.Proofs(self.mode, constants=options.constants, all_states=all_states)
+            if options.certify and not isinstance(self.mode, AutoMode):
+                truth = self._model, self._solution
+                self._proofs.know(*truth, self._problem(), self.states, self.actions.rows)
         if self.mode.needs_norms and all_states is None:
             log.warning(
                 "bonus %r: the state space is not finite, so norms of V are taken on the data alone; "
@@ -184,6 +188,36 @@ class CMERL(ProvingAgent):
         self._planned_for = self._stakes()
 
     # --- for users ---
+
+    @property
+    def mode(self) -> Mode:
+        """The rule for bonuses."""
+        return self.options.mode
+
+    @property
+    def lam(self) -> float:
+        """The ridge λ."""
+        return self.options.lam
+
+    @property
+    def delta(self) -> float:
+        """The failure probability of everything that a provable mode claims, together."""
+        return self.options.delta
+
+    @property
+    def kernel(self) -> Kernel:
+        """The kernel k_φ on encoded state-actions; an automatic one may change as data arrive."""
+        return self._memory.kernel
+
+    @property
+    def value_kernel(self) -> Kernel:
+        """The kernel k_ψ on encoded states; an automatic one may change as data arrive."""
+        return self._memory.value_kernel
+
+    @property
+    def reward_range(self) -> tuple[float, float]:
+        """The smallest and largest reward per step; 0 is included once an episode has terminated."""
+        return self._rewards.bounds
 
     @property
     def label(self) -> str:
@@ -206,6 +240,49 @@ class CMERL(ProvingAgent):
         """Optimistic Q (A,) in the environment's units."""
         check_step(step, self.horizon)
         return np.asarray(self._plan().q(self.states.encode(obs), step)[0])
+
+    def value_bounds(self, obs: Any, step: int = 0) -> tuple[float, float]:
+        """(lower, upper) bounds on V* that hold with probability 1 − delta, in provable modes."""
+        check_step(step, self.horizon)
+        if self._proofs is None or self._proof().startswith("none"):
+            raise InputError(
+                f"bonus {self.mode.name!r} gives no bounds on values here (proof: {self._proof()}): use a provable "
+                "mode with its constants"
+            )
+        return self._proofs.value_bounds(self._plan(), self._plan(sign=-1.0), self.states.encode(obs), step)
+
+    def confidence_set(self) -> ConfidenceSet:
+        """C_t for the next episode, on finite state spaces, in the modes that have one radius."""
+        if self._proofs is None:
+            raise InputError(f"bonus {self.mode.name!r} has no single radius: use 'paper' or 'tight'")
+        return self._proofs.confidence_set(self._grounds())
+
+    def estimate_constants(self, delta: float | None = None) -> dict[str, Interval]:
+        """What the data say about B_P and B_V: bounds, those on B_P with probability 1 − delta."""
+        share = FailureBudget(self.delta if delta is None else delta, learned_reward=False).delta
+        log_ = self._memory.batches
+        data = None if log_ is None else [batch for _, batch in log_]
+        actions, plan = self._memory.recipe.actions, self._plan()
+        learned = self._memory.embeddings
+        return certificates.estimate_constants(learned, data, actions, self._problem(), plan, self._all_states, share)
+
+    def pac_policy(self, epsilon: float, delta: float = 0.5) -> certificates.PacPolicy:
+        """The policy of an episode drawn uniformly from those played, with the statement that holds for it.
+
+        The draw is part of the agent's tree of seeds, and the plan is made again from the data of that time. All
+        episodes must have begun in one state.
+
+        Args:
+            epsilon: what the policy may lose.
+            delta: failure probability in all, the agent's own included.
+        """
+        failure = certificates.check_request(epsilon, delta, self.delta, len(self.history))
+        self._check_first_state()
+        episode = int(self._rng(4, len(self.history)).integers(len(self.history)))
+        policy = self._policy_again(episode)
+        bound = self.history[-1].metrics.get("regret_bound") if self._proof() == certificates.HOLDS else None
+        found = certificates.statement(bound, len(self.history), failure, epsilon, delta, self._proof())
+        return certificates.PacPolicy(policy, episode, *found)
 
     def diagnostics(self) -> dict[str, Any]:
         """What was chosen, what was learned, and numerical health."""
@@ -260,7 +337,7 @@ class CMERL(ProvingAgent):
         if self._all_states is not None:
             tensors["all_states"] = self._all_states
         about: dict[str, Any] = {"options": self.options.spec(), "rewards": self._rewards.spec()}
-        about["contradicted"] = self._contradicted
+        about["contradicted"] = [] if self._proofs is None else self._proofs.contradicted
         return tensors, {**about, "states": self.states.spec(), "actions": self.actions.spec()}
 
     def _restore(self, tensors: storage.Tensors, meta: dict[str, Any], given: dict[str, Any]) -> None:
@@ -279,7 +356,8 @@ class CMERL(ProvingAgent):
         self._set_up(
             tensors.get("all_states"), Options.from_spec(options, reward), RewardRange.from_spec(meta["rewards"])
         )
-        self._contradicted = list(meta["contradicted"])
+        if self._proofs is not None:
+            self._proofs.contradicted = list(meta["contradicted"])
         self._memory.replay(tensors)
         self._follow_memory()
         self._pending = Pending.from_arrays(part(tensors, "pending"))
@@ -294,7 +372,123 @@ class CMERL(ProvingAgent):
             raise InputError(f"states must have shape (S, *{self.states.shape}), but has {array.shape}")
         return self.states.encode_many(array)
 
+    # --- proofs ---
+
+    def _reward_claim(self) -> tuple[tuple[float, float] | None, FloatArray | None]:
+        known = None
+        if self._known_reward is not None and self._all_states is not None:
+            known = self._known_reward(self._all_states)
+        return (self._rewards.bounds if self._rewards.declared else None), known
+
+    @property
+    def _steps_differ(self) -> bool:
+        return not self.options.time_homogeneous
+
+    def _problem(self) -> Problem:
+        lo, hi = self.reward_range
+        tabular = None
+        delta_kernels = (
+            isinstance(self.kernel, StateAction)
+            and self.kernel.indicator
+            and isinstance(self.kernel.state_kernel, Delta)
+            and isinstance(self.value_kernel, Delta)
+        )
+        if delta_kernels and self.states.states is not None:
+            tabular = (self.states.states, len(self.actions))
+        return Problem(
+            horizon=self.horizon,
+            width=hi - lo,
+            kernel=self.kernel,
+            value_kernel=self.value_kernel,
+            tabular=tabular,
+            budget=FailureBudget(self.delta, learned_reward=self.options.reward == "learned"),
+            embeddings=len(self._memory.embeddings),
+            terminations=self._rewards.may_end,
+            **self.options.constants,
+        )
+
+    def _grounds(self) -> certificates.Grounds:
+        begun, widened = len(self.history) + self.broken_off + 1, self._rewards.widened
+        return certificates.Grounds(self._problem(), self._memory.embeddings, self.actions.rows, begun, widened)
+
+    def _proof(self) -> str:
+        """What can be said for this run, in words."""
+        return "none" if self._proofs is None else self._proofs.statement(widened=self._rewards.widened)
+
+    def _gather_evidence(self) -> dict[str, Any]:
+        """What the episode that has just been played, but not yet learned from, proves or tells of the candidates."""
+        if isinstance(self.mode, AutoMode):
+            return self._weigh_candidates(self.mode)
+        if self._proofs is None:
+            return {}
+        Z, complete = self._played()
+        so_far = self.history[-1].metrics.get("excess") if self.history else 0.0
+        episodes = len(self.history) + 1
+        return self._proofs.evidence(
+            self._plan(), self._grounds(), Z, complete=complete, so_far=so_far, episodes=episodes
+        )
+
+    def _played(self) -> tuple[FloatArray, bool]:
+        """The state-actions of the pending episode, and whether it went on to its horizon or a terminal state."""
+        seen = self._pending.seen
+        return np.vstack([s.z for s in seen]), seen[-1].done or seen[-1].step + 1 == self.horizon
+
+    def _check_first_state(self) -> None:
+        if isinstance(self._model, oracles.FiniteModel):
+            varies = int(np.count_nonzero(self._model.start)) > 1
+        else:
+            begun = [np.asarray(batch.Z)[steps == 0] for steps, batch in self._memory.batches or []]
+            first = {z[: self.states.dims].tobytes() for Z in begun for z in Z}
+            varies = len(first) > 1
+        if varies:
+            raise InputError("the first state varies between episodes, and a PAC policy is for one first state only")
+
+    def _policy_again(self, episode: int) -> PlanPolicy:
+        """What a past episode began with, from the log up to then."""
+        record = self.history[episode].metrics
+        if self._memory.batches is None:
+            raise InputError("the raw data of past episodes were dropped: use backend='exact' to keep them")
+        past = Memory(self._memory.recipe, len(self._memory.embeddings))
+        for steps, batch in self._memory.batches:
+            if past.n == record["transitions"]:
+                break
+            past.update(steps, batch)
+        now, self._memory = self._memory, past
+        try:
+            task = self._task(True, playing=record.get("active"))
+        finally:
+            self._memory = now
+        plan = make_plan(past.embeddings, task, episode=record["begun"], order=self._order(episode))
+        return PlanPolicy(plan, self.states, self.actions.with_rows(past.actions))
+
+    # --- balancing ---
+
+    def _balance(self) -> Balance:
+        """Which candidate is to play next; all that this depends on is in the last record."""
+        assert isinstance(self.mode, AutoMode)
+        lo, hi = self.reward_range
+        report = self.history[-1].metrics["learners"] if self.history else None
+        return balance(self.mode, report, span=self.horizon * (hi - lo), delta=self.delta)
+
+    def _weigh_candidates(self, mode: AutoMode) -> dict[str, Any]:
+        """What the pending episode tells of the candidate that played it."""
+        now, (Z, complete) = self._balance(), self._played()
+        turn, ret = now.turn(), sum(s.reward for s in self._pending.seen)
+        excess = certificates.realised_excess(self._plan(), self._memory.embeddings, Z, complete=complete)
+        greedy = None
+        if not mode.provable:
+            excess = min(excess, now.span)  # no episode loses more than everything; a martingale must not be cut
+            if turn > 0:
+                greedy = float(self._plan(explore=False).value(Z[:1, : self.states.dims], 0)[0])
+        after = now.after(turn, ret, excess, greedy)
+        return {"active": now.learners[turn].label, "learners": after.report()}
+
     # --- planning ---
+
+    def _order(self, episode: int, replans: int = 0) -> NDArray[np.intp]:
+        """In which order a plan breaks ties (H, A), each step on its own: one order for all would be a direction."""
+        orders = np.tile(np.arange(len(self.actions)), (self.horizon, 1))
+        return self._rng(1, episode, replans).permuted(orders, axis=1)
 
     def _task(self, explore: bool, playing: str | None = None) -> Task:
         """What is planned for; ``playing`` names the candidate of a past episode, where several are balanced."""
@@ -388,7 +582,8 @@ class CMERL(ProvingAgent):
             self._flush()
         begun = len(self.history) + self.broken_off + 1
         if self.mode.provable and any(self.options.constants.values()) and begun.bit_count() == 1:
-            self._check_constants()  # after 1, 2, 4, 8 … episodes
+            assert self._proofs is not None
+            self._proofs.check_constants(self.estimate_constants())  # after 1, 2, 4, 8 … episodes
             self._plans.clear()  # what was planned for the check belongs to no episode
 
     def _may_wait(self) -> bool:

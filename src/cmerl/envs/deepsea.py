@@ -53,6 +53,7 @@ class DeepSea(FiniteMDP):
         if not np.isfinite(move_cost):
             raise InputError(f"move_cost must be finite, but is {move_cost!r}.")
         self.cells: list[Cell] = [(row, column) for row in range(depth) for column in range(row + 1)]
+        self.reward_range = (-move_cost / depth, 1.0)  # declared, for certificates
         P, R = deepsea_tables(self.cells, depth, move_cost)
         width = max(depth - 1, 1)
         points = [(row / depth, column / width) for row, column in self.cells] + [(1.0, 0.5)]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 
 from cmerl.envs.checks import check_count
@@ -22,6 +24,8 @@ class RandomMDP(FiniteMDP):
             nearly uniform.
         horizon: Suggested episode length.
     """
+
+    reward_range: ClassVar[tuple[float, float]] = (0.0, 1.0)  # declared, for certificates
 
     def __init__(
         self, states: int, actions: int, *, seed: int, concentration: float = 1.0, horizon: int = 10

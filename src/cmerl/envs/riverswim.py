@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 
 from cmerl.envs.checks import check_count
@@ -37,6 +39,8 @@ class RiverSwim(FiniteMDP):
         horizon: Suggested episode length.
         coordinates: Observe the position scaled to [0, 1] instead of its number.
     """
+
+    reward_range: ClassVar[tuple[float, float]] = (0.0, 1.0)  # declared, for certificates
 
     def __init__(self, states: int = 6, horizon: int = 20, coordinates: bool = False) -> None:
         states = check_count("states", states, least=2)

@@ -6,17 +6,52 @@ from typing import Any, ClassVar
 
 import gymnasium
 
-from cmerl.agents.base import Agent
+from cmerl.agents import storage
+from cmerl.agents.base import Agent, FloatArray
 from cmerl.agents.cme_rl import CMERL
 from cmerl.agents.policies import RandomPolicy
+from cmerl.agents.rewards import check_range
 from cmerl.confidence import Greedy
+from cmerl.confidence.kl import CountingBudget
 from cmerl.errors import InputError
 
 
 class RandomAgent(Agent):
-    """Plays uniformly random actions and learns nothing."""
+    """Plays uniformly random actions and learns nothing.
+
+    Args:
+        env: a Gymnasium environment.
+        horizon: steps per episode; defaults to the environment's own.
+        seed: root of all randomness.
+        reward_range: (lo, hi) of all rewards, for the certificate; None if it is not known.
+        delta: failure probability of the certificate.
+    """
 
     name: ClassVar[str] = "random"
+
+    def __init__(
+        self,
+        env: gymnasium.Env[Any, Any],
+        *,
+        horizon: int | None = None,
+        seed: int = 0,
+        reward_range: tuple[float, float] | None = None,
+        delta: float = 0.1,
+    ) -> None:
+        super().__init__(env, horizon=horizon, seed=seed)
+        self.reward_range = None if reward_range is None else check_range(reward_range)
+        self.delta = CountingBudget(float(delta), learned_reward=True).delta
+
+    def _reward_claim(self) -> tuple[tuple[float, float] | None, FloatArray | None]:
+        return self.reward_range, None
+
+    def _state(self) -> tuple[storage.Tensors, dict[str, Any]]:
+        return {}, {"reward_range": self.reward_range, "delta": self.delta}
+
+    def _restore(self, tensors: storage.Tensors, meta: dict[str, Any], given: dict[str, Any]) -> None:
+        claimed = meta.get("reward_range")
+        self.reward_range = None if claimed is None else (claimed[0], claimed[1])
+        self.delta = meta.get("delta", 0.1)
 
     def policy(self, explore: bool = True) -> RandomPolicy:
         """The random policy of the next episode; it explores whatever is asked."""
@@ -26,10 +61,6 @@ class RandomAgent(Agent):
 
     def diagnostics(self) -> dict[str, Any]:
         """Nothing: this agent knows nothing."""
-        return {}
-
-    def lesson(self) -> dict[str, Any]:
-        """Nothing: this agent does not learn."""
         return {}
 
     def _relearn(self, lesson: dict[str, Any]) -> None:

@@ -18,13 +18,12 @@ class OptimisticAgent(TabularAgent):
         env: with Discrete observations and actions.
         bonus_scale: factor of every bonus term; by default 1 with ``theory``, else what did best on random worlds.
         theory: take the constants and logarithms of the paper; they explore far too long to be of use.
-        delta: failure probability, with ``theory``.
         episodes: how many the paper's logarithms shall hold for, with ``theory``.
         options: as for every counting agent.
     """
 
     practical_scale: ClassVar[float] = 1.0
-    saved: ClassVar[tuple[str, ...]] = ("bonus_scale", "theory", "delta", "episodes")
+    saved: ClassVar[tuple[str, ...]] = ("bonus_scale", "theory", "episodes")
 
     def __init__(
         self,
@@ -32,7 +31,6 @@ class OptimisticAgent(TabularAgent):
         *,
         bonus_scale: float | None = None,
         theory: bool = False,
-        delta: float = 0.1,
         episodes: int = 1000,
         **options: Any,
     ) -> None:
@@ -43,9 +41,6 @@ class OptimisticAgent(TabularAgent):
             bonus_scale = 1.0 if theory else self.practical_scale
         self.bonus_scale = check_number("bonus_scale", bonus_scale)
         self.theory = bool(theory)
-        self.delta = check_number("delta", delta, above=True)
-        if not self.delta < 1:
-            raise InputError(f"delta must lie strictly between 0 and 1, not {delta!r}")
         if isinstance(episodes, bool) or not isinstance(episodes, int | np.integer) or episodes < 1:
             raise InputError(f"episodes must be a whole number of at least 1, not {episodes!r}")
         self.episodes = int(episodes)

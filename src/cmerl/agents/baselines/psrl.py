@@ -98,6 +98,10 @@ class PSRL(TabularAgent):
         wins, losses = weight * prior + self.reward_sums, weight * (1 - prior) + n - self.reward_sums
         return np.asarray(rng.beta(wins, np.maximum(losses, np.finfo(float).tiny)))
 
+    def _reward_claim(self) -> tuple[tuple[float, float] | None, FloatArray | None]:
+        # Gaussian rewards may leave any range, and nothing is certified of them.
+        return (self.reward_range, None) if self.reward_model == "beta" else (None, None)
+
     def _check_reward(self, reward: float) -> None:
         if self.reward_model == "beta":
             super()._check_reward(reward)

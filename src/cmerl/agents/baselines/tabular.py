@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from cmerl.agents import storage
 from cmerl.agents.base import Agent, Policy, check_step
 from cmerl.agents.baselines.empirical import EmpiricalModel, FloatArray
+from cmerl.confidence.kl import CountingBudget
 from cmerl.errors import InputError, RewardRangeError
 
 TIES = 4  # branch of the tree of seeds
@@ -57,9 +58,10 @@ class TabularAgent(Agent):
         horizon: steps per episode; defaults to the environment's own.
         seed: root of all randomness.
         reward_range: (lo, hi) of all rewards.
+        delta: failure probability of the certificate, and of bonuses that take the constants of their paper.
     """
 
-    saved: ClassVar[tuple[str, ...]] = ()  # attributes that JSON can hold
+    saved: ClassVar[tuple[str, ...]] = ("delta",)  # attributes that JSON can hold
     saved_arrays: ClassVar[tuple[str, ...]] = ("counts", "reward_sums", "reward_squares")
 
     def __init__(
@@ -69,17 +71,22 @@ class TabularAgent(Agent):
         horizon: int | None = None,
         seed: int = 0,
         reward_range: tuple[float, float] = (0.0, 1.0),
+        delta: float = 0.1,
     ) -> None:
         super().__init__(env, horizon=horizon, seed=seed)
         spaces = env.observation_space, env.action_space
         if not all(isinstance(space, gymnasium.spaces.Discrete) for space in spaces):
             raise InputError(f"agent {self.name!r} counts: it needs Discrete spaces, not {spaces[0]} and {spaces[1]}")
         self.reward_range = check_range(reward_range)
+        self.delta = CountingBudget(check_number("delta", delta), learned_reward=True).delta
         (S, self._first_state), (A, self._first_action) = ((int(space.n), int(space.start)) for space in spaces)  # type: ignore[attr-defined]
         # Ends of an episode are a state of their own, the last one.
         self.counts: FloatArray = np.zeros((S, A, S + self._may_end))
         self.reward_sums: FloatArray = np.zeros((S, A))  # of rewards scaled to [0, 1]
         self.reward_squares: FloatArray = np.zeros((S, A))
+
+    def _reward_claim(self) -> tuple[tuple[float, float] | None, FloatArray | None]:
+        return self.reward_range, None
 
     # --- for users ---
 

@@ -53,7 +53,7 @@ class UCBVI(_ValueIteration):
 
     name: ClassVar[str] = "ucbvi"
     practical_scale: ClassVar[float] = 0.1
-    fixed_options: ClassVar[tuple[str, ...]] = ("theory", "delta", "episodes")
+    fixed_options: ClassVar[tuple[str, ...]] = ("theory", "episodes")
 
     def __init__(self, env: gymnasium.Env[Any, Any], *, bonus_scale: float | None = None, **options: Any) -> None:
         super().__init__(env, bonus_scale=bonus_scale, **options)

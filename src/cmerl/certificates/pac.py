@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cmerl.agents.policies import PlanPolicy
 from cmerl.errors import InputError
+
+
+class TablePolicy(Protocol):
+    """A policy that can be called, and listed on finitely many observations."""
+
+    def __call__(self, obs: Any, step: int) -> Any:
+        """The action for an observation at ``step``."""
+        ...
+
+    def table(self, observations: NDArray[Any]) -> NDArray[np.intp]:
+        """The action at every step and observation (H, S)."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -24,7 +35,7 @@ class PacPolicy:
         statement: the same in words.
     """
 
-    policy: PlanPolicy
+    policy: TablePolicy
     episode: int
     epsilon: float | None
     certified: bool

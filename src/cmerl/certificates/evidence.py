@@ -1,4 +1,4 @@
-"""What a run with a proof can say: certificates, a bound on its regret, and whether its constants can be true."""
+"""What the bonuses of a plan prove: certificates against a known world, a bound on regret, bounds on constants."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from cmerl.agents.transition_store import Memory
 from cmerl.confidence import (
     FiniteDomain,
     Interval,
@@ -24,7 +23,7 @@ from cmerl.embedding import Embedding
 from cmerl.embedding.exact.grids import Layout
 from cmerl.oracles import FiniteModel, Solution
 from cmerl.planning import Plan
-from cmerl.transitions import Points, PointSet, concatenate
+from cmerl.transitions import Points, PointSet, Transitions, concatenate
 
 FloatArray = NDArray[np.float64]
 
@@ -118,18 +117,26 @@ def _cap(plan: Plan, step: int) -> float:
 
 
 def estimate_constants(
-    memory: Memory, problem: Problem, plan: Plan, all_states: Points | None, delta: float
+    embeddings: Sequence[Embedding],
+    data: Sequence[Transitions] | None,
+    actions: FloatArray,
+    problem: Problem,
+    plan: Plan,
+    all_states: Points | None,
+    delta: float,
 ) -> dict[str, Interval]:
     """Bounds on B_P = ‖Θ_P‖_HS from the data, and on B_V from the values that were planned with.
 
     Args:
-        memory: the data, with one embedding for all steps.
+        embeddings: what was learned; B_P is estimated where one serves all steps.
+        data: the log that they were learned from, or None where it was dropped.
+        actions: the action set (A, d_a).
         problem: sizes and kernels.
         plan: the plan made from them.
         all_states: every state (S, d), or None where they are not finitely many.
         delta: failure probability of the bounds on B_P; those on B_V are certain.
     """
-    E = memory.embeddings[0]
+    E = embeddings[0]
     states = E.support if all_states is None else all_states
     found = {}
     if len(states):
@@ -142,34 +149,38 @@ def estimate_constants(
             found["B_V"] = Interval(largest, math.inf, "norm of this plan's V on the states seen, a lower bound")
         else:
             found["B_V"] = Interval(largest, largest, "norm of this plan's V on all states; other plans have others")
-    data = _tables(memory, problem, all_states)
-    if data is not None:
+    tables = _tables(embeddings, data, actions, problem, all_states)
+    if tables is not None:
         beta = noise_radius(E.sum_r, D=problem.diameter, delta=delta)
         B_psi = max(problem.value_kernel.bound, 1.0 if problem.terminations else 0.0)
         exhaustive = all_states is not None
-        found["B_P"] = operator_norm(*data, lam=E.lam, noise_radius=beta, B_psi=B_psi, exhaustive=exhaustive)
+        found["B_P"] = operator_norm(*tables, lam=E.lam, noise_radius=beta, B_psi=B_psi, exhaustive=exhaustive)
     return found
 
 
 def _tables(
-    memory: Memory, problem: Problem, all_states: Points | None
+    embeddings: Sequence[Embedding],
+    data: Sequence[Transitions] | None,
+    actions: FloatArray,
+    problem: Problem,
+    all_states: Points | None,
 ) -> tuple[FloatArray, FloatArray, FloatArray] | None:
     """K_φ, K_ψ and counts of transitions, on all states or on those seen; None where it would take too long."""
-    if memory.batches is None or memory.embeddings[0].projection_loss is not None or len(memory.embeddings) > 1:
+    if data is None or embeddings[0].projection_loss is not None or len(embeddings) > 1:
         return None
     Z, states = PointSet(), PointSet()
     if all_states is not None:
         states.add(all_states)
-        Z.add(Layout(problem.kernel, memory.recipe.actions).state_actions(all_states))
-    if memory.batches:
-        data = concatenate([batch for _, batch in memory.batches])
-        z, after = Z.add(data.Z), states.add(data.next_states)
+        Z.add(Layout(problem.kernel, actions).state_actions(all_states))
+    if data:
+        seen = concatenate(data)
+        z, after = Z.add(seen.Z), states.add(seen.next_states)
     if not 0 < len(Z) <= ESTIMATE_UP_TO:
         return None
     S = len(states)
     counts = np.zeros((len(Z), S + 1))  # the last column is the end of an episode
-    if memory.batches:
-        np.add.at(counts, (z, np.where(data.terminated, S, after)), 1.0)
+    if data:
+        np.add.at(counts, (z, np.where(seen.terminated, S, after)), 1.0)
     K_psi = np.eye(S + 1)
     K_psi[:S, :S] = problem.value_kernel(states.points)
     return problem.kernel(Z.points), K_psi, counts
