@@ -1,8 +1,8 @@
 """What an episode costs every agent, early and late: RiverSwim-6 and a grid of 400 states, in one table.
 
 Seconds are those of ``EpisodeRecord``: the agent and its environment, without the oracle that computes regret.
-"early" is the median of the first tenth of the episodes and "late" that of the last tenth; their ratio says whether an
-agent's cost grows. The certificate, which costs the same for all, is timed on its own in the last row.
+"early" is the median of the first tenth of the episodes and "late" that of the last tenth; their ratio says whether
+an agent's cost grows. The certificate, which costs the same for all, is timed on its own in the last row.
 
     python benchmarks/agents_cost.py [--agent NAME]… [--episodes 300] [--limit 20]
 

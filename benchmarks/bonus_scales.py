@@ -1,10 +1,9 @@
 """Which bonus scale suits an optimistic tabular agent: chosen on random worlds, confirmed on others.
 
 A scale's score on a world is its cumulative regret divided by the best of all scales there; scores are averaged as
-geometric means. Worlds to choose on: random MDPs that differ in size, horizon and concentration. Worlds to confirm on:
-random MDPs with other seeds, RiverSwim, GridWorld, chain and deep sea, which have no say in the choice.
+geometric means. Worlds to choose on: random MDPs that differ in size, horizon and concentration. To confirm on: random MDPs with other seeds, RiverSwim and GridWorld, which have no say in the choice.
 
-    python benchmarks/bonus_scales.py [--agent NAME]… [--seeds 4]
+    python benchmarks/bonus_scales.py [--agent NAME]… [--seeds 2]
 """
 
 from __future__ import annotations
@@ -17,10 +16,10 @@ import numpy as np
 
 import cmerl
 
-SCALES = (0.0, 0.01, 0.03, 0.1, 0.3, 1.0)
+SCALES = (0.01, 0.03, 0.1, 0.3, 1.0)
 AGENTS = ("ucbvi", "ucbvi-ch", "ucbvi-bf", "ucrl2", "kl-ucrl", "q-learning")
-SIZES = ((3, 2, 5, 1.0), (5, 3, 10, 0.3), (8, 2, 10, 1.0), (6, 4, 8, 0.1), (10, 3, 15, 0.5))  # S, A, H, concentration
-EPISODES = 300
+SIZES = ((5, 3, 10, 0.3), (8, 2, 10, 1.0), (6, 4, 8, 0.1), (10, 3, 15, 0.5))  # S, A, H, concentration
+EPISODES = 200
 
 
 def choose_on() -> dict[str, Callable[[], gymnasium.Env]]:
@@ -28,10 +27,7 @@ def choose_on() -> dict[str, Callable[[], gymnasium.Env]]:
 
 
 def confirm_on() -> dict[str, Callable[[], gymnasium.Env]]:
-    named = {
-        name: (lambda id=f"cmerl/{name}-v0": gymnasium.make(id))
-        for name in ("RiverSwim", "GridWorld", "Chain", "DeepSea")
-    }
+    named = {name: (lambda id=f"cmerl/{name}-v0": gymnasium.make(id)) for name in ("RiverSwim", "GridWorld")}
     return {**{f"random {i + 100}": _random(i, 100) for i in range(len(SIZES))}, **named}
 
 
@@ -55,7 +51,7 @@ def regret(agent: str, make: Callable[[], gymnasium.Env], scale: float, seed: in
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--agent", action="append")
-    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--seeds", type=int, default=2)
     given = parser.parse_args()
     print("| agent | worlds | " + " | ".join(f"{scale:g}" for scale in SCALES) + " |", flush=True)
     print("|---|---|" + "---|" * len(SCALES))

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import cmerl
-from cmerl.agents.baselines.ucbvi import UCBVI, UCBVIBF, UCBVICH
+from cmerl.agents.baselines.ucbvi import UCBVI, UCBVIBF, UCBVICH, next_value_doubt
 
 H, S, A, DELTA, K = 4, 3, 2, 0.2, 50
 L = float(np.log(5 * S * A * K * H / DELTA))
@@ -83,6 +83,11 @@ def test_bernstein_by_hand_with_the_papers_constants(scale: float) -> None:
         return scale * (first + second + (8 * doubt / n) ** 0.5 + (L / (2 * n)) ** 0.5)
 
     np.testing.assert_allclose(agent.policy().Q, by_hand(agent, bonus), atol=1e-9)
+
+
+def test_doubt_about_next_values_falls_with_visits_from_h_squared_on() -> None:
+    doubt = next_value_doubt(np.array([0.0, 1.0, 1e12]), horizon=4, S=3, A=2, L=10.0)
+    np.testing.assert_allclose(doubt, [16.0, 16.0, 10_000 * 64 * 9 * 2 * 100 / 1e12])
 
 
 def test_visits_are_counted_by_step() -> None:
