@@ -31,6 +31,7 @@ class BalancedAgent(CMERL):
     """
 
     name: ClassVar[str] = "balanced"
+    fixed_options: ClassVar[tuple[str, ...]] = ("bonus", "misspecification", "replan")
 
     def __init__(
         self,
@@ -40,6 +41,8 @@ class BalancedAgent(CMERL):
         values: Sequence[float] | None = None,
         **options: Any,
     ) -> None:
+        if not isinstance(env, gymnasium.Env):  # the horizon is asked for before the base can say so
+            raise InputError(f"env must be a Gymnasium environment, such as gymnasium.make({env!r}), not {env!r}")
         horizon = find_horizon(env, options.get("horizon"))
         delta = options.get("delta", 0.1)
         super().__init__(env, bonus=balanced(over, values, horizon=horizon, delta=delta), **options)

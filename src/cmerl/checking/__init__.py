@@ -1,11 +1,12 @@
-"""Is an environment fit to learn in? Findings that one can act on, before an episode is wasted.
+"""Is an environment fit to learn in, and does an agent keep its promises? Findings that one can act on.
 
 >>> import cmerl, gymnasium
 >>> cmerl.check_env(gymnasium.make("CartPole-v1")).ok
 True
 """
 
+from cmerl.checking.agents import AgentReport, check_agent
 from cmerl.checking.check import check_env
 from cmerl.checking.report import Finding, Report
 
-__all__ = ["Finding", "Report", "check_env"]
+__all__ = ["AgentReport", "Finding", "Report", "check_agent", "check_env"]

@@ -1,4 +1,4 @@
-"""PSRL and UCBVI: their models against closed forms, their regret against known figures."""
+"""Agents that count: what they share, against closed forms."""
 
 from __future__ import annotations
 
@@ -10,14 +10,16 @@ import pytest
 
 import cmerl
 from cmerl import agents, oracles
-from cmerl.agents.baselines.tabular import TabularAgent
+from cmerl.agents.baselines.empirical import EmpiricalModel
+from cmerl.agents.baselines.tabular import TabularAgent, break_ties
 from cmerl.errors import InputError, RewardRangeError
 
-COUNTING = ["psrl", "ucbvi"]
+COUNTING = agents.groups()["tabular"]
+PLANNING = [name for name in COUNTING if name != "q-learning"]  # those that have a model
 
 
-def make(name: str, env: str = "cmerl/RiverSwim-v0", **options: Any) -> TabularAgent:
-    agent = agents.make(name, gymnasium.make(env), **options)
+def make(name: str, env: Any = "cmerl/RiverSwim-v0", **options: Any) -> TabularAgent:
+    agent = agents.make(name, gymnasium.make(env) if isinstance(env, str) else env, **options)
     assert isinstance(agent, TabularAgent)
     return agent
 
@@ -28,85 +30,52 @@ def know(agent: TabularAgent, visits: float) -> oracles.FiniteModel:
     assert model is not None
     agent.counts[:] = visits * model.P
     agent.reward_sums[:] = visits * model.R
+    agent.reward_squares[:] = visits * model.R**2
     return model
 
 
-@pytest.mark.parametrize("name", COUNTING)
+@pytest.mark.parametrize("name", PLANNING)
 @pytest.mark.parametrize("explore", [True, False])
 def test_who_has_seen_everything_plays_optimally(name: str, explore: bool) -> None:
     agent = make(name)
     model = know(agent, 1e12)
+    solution = oracles.solve(model, agent.horizon)
     value = oracles.evaluate(model, agent.policy(explore), agent.horizon).V[0]
-    np.testing.assert_allclose(value, oracles.solve(model, agent.horizon).V[0], rtol=1e-4)
+    np.testing.assert_allclose(value, solution.V[0], rtol=1e-4)
+    np.testing.assert_allclose(agent.policy(explore).Q, solution.Q, rtol=1e-3, atol=1e-4)
 
 
-def test_psrl_draws_from_the_posterior(monkeypatch) -> None:
-    agent = make("psrl", prior_weight=3.0).learn(30)
-    drawn: list[tuple[np.ndarray, np.ndarray]] = []
-    monkeypatch.setattr(agent, "_plan", lambda P, R, bonus=None: drawn.append((P, R)))
-    record = agent.history[0]
-    for _ in range(1500):
-        agent.policy()
-        agent.history.append(record)  # the next episode
-    P, R = (np.array(part) for part in zip(*drawn, strict=True))
-    weight = agent.counts + 3.0 / 6
-    total = weight.sum(axis=2, keepdims=True)
-    mean = weight / total
-    np.testing.assert_allclose(P.mean(axis=0), mean, atol=0.05)
-    np.testing.assert_allclose(P.var(axis=0), mean * (1 - mean) / (total + 1), atol=0.02)
-    n, s = agent.visits + 2, agent.reward_sums + 1
-    np.testing.assert_allclose(R.mean(axis=0), s / n, atol=0.05)
-    np.testing.assert_allclose(R.var(axis=0), s * (n - s) / (n**2 * (n + 1)), atol=0.02)
-
-
-def test_ucbvi_by_hand() -> None:
-    # One state, three steps; action 0 pays 0.5 and was seen 100 times, action 1 pays nothing and was seen 4 times.
-    env = cmerl.envs.FiniteMDP(np.ones((1, 2, 1)), np.array([[0.5, 0.0]]))
-    plans = {}
-    for scale in (0.1, 0.6):
-        agent = agents.UCBVI(env, horizon=3, bonus_scale=scale)
-        agent.counts[0, :, 0] = [100, 4]
-        agent.reward_sums[0] = [50, 0]
-        plans[scale] = agent.policy().actions[:, 0].tolist()
-    # Bonuses of scale 1, with 3, 2 and 1 steps left: 0.13, 0.12, 0.11 and 1.25, 1.0, 0.75. At scale 0.6 action 1 is
-    # the better one by 0.75 − 0.578 and 0.6 − 0.572, and by 0.45 − 0.566 it is not.
-    assert plans == {0.1: [0, 0, 0], 0.6: [1, 1, 0]}
-
-
-def test_ucbvi_believes_the_best_of_what_it_has_not_seen() -> None:
-    agent = make("ucbvi", bonus_scale=0.0)
-    agent.counts[0, 0, 0], agent.reward_sums[0, 0] = 5, 2  # left at the start pays something; right was never tried
-    assert agent.predict(0) == 1
-    assert agent.predict(0, explore=False) == 0
-
-
-@pytest.mark.parametrize(
-    ("name", "options", "least", "most"), [("psrl", {}, 30, 95), ("ucbvi", {"bonus_scale": 0.1}, 12, 60)]
-)
-def test_regret_on_riverswim_is_about_as_known(name: str, options: dict[str, Any], least: float, most: float) -> None:
-    # 1000 episodes; PSRL elsewhere: 59.
-    regrets = [
-        sum(record.regret for record in make(name, seed=seed, **options).learn(1000).history) for seed in (0, 1)
-    ]
-    assert least < np.mean(regrets) < most
+@pytest.mark.parametrize("name", ["ucbvi-ch", "ucbvi-bf", "ucrl2", "kl-ucrl", "q-learning"])
+def test_with_the_papers_constants_q_is_optimistic_at_every_episode(name: str) -> None:
+    agent = make(name, cmerl.envs.random_mdp(4, 2, seed=5, horizon=4), theory=True, seed=1)
+    best = oracles.solve(agent.env, agent.horizon).Q
+    for _ in range(30):
+        assert (agent.policy().Q - best >= -1e-9).all()
+        agent.learn(1)
+    assert agent.policy().Q.max() <= agent.horizon + 1e-9 or name == "q-learning"  # whose Q alone is not clipped
+    # The same data without any bonus are not optimistic, so the test can fail.
+    assert (agent.policy(explore=False).Q - best < 0).any()
 
 
 @pytest.mark.parametrize("name", COUNTING)
-def test_learning_in_parts_from_lessons_and_from_a_file_is_the_same(name: str, tmp_path) -> None:
-    whole = make(name, seed=4).learn(12)
-    parts, pupil = make(name, seed=4), make(name, seed=4)
+def test_ends_are_worth_nothing_whatever_the_range_of_rewards(name: str) -> None:
+    # Every step costs 1, and action 1 ends the episode at a cost of 1: to end at once is best, from any data.
+    class Costly(gymnasium.Env[int, int]):
+        observation_space = gymnasium.spaces.Discrete(2, start=3)
+        action_space = gymnasium.spaces.Discrete(2, start=-1)
 
-    def teach(agent: agents.Agent, record: agents.EpisodeRecord) -> None:
-        pupil.relearn(record, agent.lesson())
+        def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[int, dict[str, Any]]:
+            super().reset(seed=seed)
+            return 3, {}
 
-    parts.learn(7, callback=teach)
-    parts.save(tmp_path / "agent")
-    loaded = type(parts).load(tmp_path / "agent", gymnasium.make("cmerl/RiverSwim-v0"))
-    for agent in (parts, pupil, loaded):
-        agent.learn(5)
-        assert [record.ret for record in agent.history] == [record.ret for record in whole.history]
-        assert (agent.counts == whole.counts).all()
-        assert (agent.reward_sums == whole.reward_sums).all()
+        def step(self, action: int) -> tuple[int, float, bool, bool, dict[str, Any]]:
+            return 4, -1.0, action == 0, False, {}
+
+    agent = make(name, Costly(), horizon=5, reward_range=(-1.0, 0.0), seed=2).learn(60)
+    assert agent.counts.shape == (2, 2, 3)
+    assert agent.predict(3, explore=False) == 0
+    assert agent.q_values(3, explore=False)[1] == pytest.approx(-1.0, abs=0.05 if name == "psrl" else 1e-9)
+    assert [record.length for record in agent.history[-3:]] == [1, 1, 1]
 
 
 @pytest.mark.parametrize("name", COUNTING)
@@ -119,17 +88,89 @@ def test_ends_of_episodes_are_counted_as_such(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", COUNTING)
+def test_learning_in_parts_from_lessons_and_from_a_file_is_the_same(name: str, tmp_path: Any) -> None:
+    whole = make(name, seed=4).learn(12)
+    parts, pupil = make(name, seed=4), make(name, seed=4)
+
+    def teach(agent: agents.Agent, record: agents.EpisodeRecord) -> None:
+        pupil.relearn(record, agent.lesson())
+
+    parts.learn(7, callback=teach)
+    parts.save(tmp_path / "agent")
+    loaded = type(parts).load(tmp_path / "agent", gymnasium.make("cmerl/RiverSwim-v0"))
+    for agent in (parts, pupil, loaded):
+        agent.learn(5)
+        assert [record.ret for record in agent.history] == [record.ret for record in whole.history]
+        for array in whole._names("saved_arrays"):
+            assert (getattr(agent, array) == getattr(whole, array)).all()
+
+
+@pytest.mark.parametrize("name", COUNTING)
 def test_what_cannot_be_counted_is_refused(name: str) -> None:
     with pytest.raises(InputError, match=f"agent '{name}' counts: it needs Discrete spaces"):
         make(name, "CartPole-v1")
     with pytest.raises(RewardRangeError, match=r"episode 0, step 0: reward 0.* lies outside reward_range"):
         make(name, reward_range=(2.0, 3.0)).learn(1)
-    with pytest.raises(InputError, match="lo < hi"):
-        make(name, reward_range=(1.0, 1.0))
+    for wrong in ((1.0, 1.0), (0.0, np.inf), "ab", 3):
+        with pytest.raises(InputError, match="reward_range must be"):
+            make(name, reward_range=wrong)
+    for obs in (-1, 6, 0.5, "x", None, True):
+        with pytest.raises(InputError, match="an observation must be a whole number from 0 to 5"):
+            make(name).predict(obs)
 
 
-def test_options_without_sense_are_refused() -> None:
-    with pytest.raises(InputError, match="prior_weight must be a number above 0"):
-        make("psrl", prior_weight=0.0)
-    with pytest.raises(InputError, match="bonus_scale must be a number from 0 on"):
-        make("ucbvi", bonus_scale=-1.0)
+def test_a_saved_agent_does_not_go_on_in_another_world(tmp_path: Any) -> None:
+    make("ucbvi").learn(1).save(tmp_path / "agent")
+    with pytest.raises(InputError, match="saved with 6 states and 2 actions"):
+        agents.UCBVI.load(
+            tmp_path / "agent",
+            gymnasium.make("cmerl/GridWorld-v0"),
+        )
+    assert agents.UCBVI.load(tmp_path / "agent").predict(0) in (0, 1)
+
+
+@pytest.mark.parametrize("name", [n for n in COUNTING if "theory" in agents.options(n)])
+def test_options_of_optimists_without_sense_are_refused(name: str) -> None:
+    for wrong in ({"bonus_scale": -1.0}, {"theory": 2}, {"delta": 0.0}, {"delta": 1.0}):
+        (option,) = wrong
+        with pytest.raises(InputError, match=f"{option} must"):
+            make(name, **wrong)
+
+
+def test_diagnostics_say_what_was_seen() -> None:
+    told = make("ucbvi", bonus_scale=0.3).learn(2).diagnostics()
+    assert told["transitions"] == 40
+    assert told["bonus_scale"] == 0.3
+
+
+def test_ties_are_drawn_evenly_and_nothing_else_is() -> None:
+    Q = np.zeros((1, 4000, 3))
+    Q[..., 2] = 1.0
+    Q[..., 0] = 1.0 - 1e-13  # rounding
+    chosen = break_ties(Q, np.random.default_rng(0))
+    assert set(chosen.ravel()) == {0, 2}
+    assert abs((chosen == 0).mean() - 0.5) < 0.04
+
+
+def test_ties_depend_on_the_seed_and_on_the_episode() -> None:
+    tables = [make("ucbvi", seed=seed).policy().actions for seed in (0, 0, 1)]
+    assert (tables[0] == tables[1]).all()
+    assert (tables[0] != tables[2]).any()
+    agent = make("ucbvi", "cmerl/GridWorld-v0")
+    first = agent.policy().actions
+    assert (first != agent.learn(1).policy().actions).any()
+
+
+def test_the_sparse_model_is_the_dense_one() -> None:
+    rng = np.random.default_rng(3)
+    counts = np.where(rng.random((5, 3, 6)) < 0.4, rng.integers(1, 9, (5, 3, 6)), 0).astype(float)
+    counts[1, 2] = 0
+    counts[0, 0] = 0
+    n = counts.sum(axis=2)
+    sums, V = n * rng.random((5, 3)), rng.normal(size=6)
+    model = EmpiricalModel.of(counts, sums, sums)
+    P = counts / np.maximum(n, 1)[..., None]
+    np.testing.assert_allclose(model.expect(V), P @ V, atol=1e-12)
+    np.testing.assert_allclose(model.variance(V), P @ V**2 - (P @ V) ** 2, atol=1e-12)
+    np.testing.assert_array_equal(model.visits, n)
+    assert EmpiricalModel.of(0 * counts, 0 * sums, 0 * sums).expect(V).tolist() == np.zeros((5, 3)).tolist()

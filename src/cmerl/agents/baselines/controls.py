@@ -59,6 +59,10 @@ class RandomAgent(Agent):
             raise InputError("a random agent needs its environment to draw actions: load it with env=…")
         return RandomPolicy(self.env.action_space, self.seed, len(self.history), self.horizon)
 
+    def diagnostics(self) -> dict[str, Any]:
+        """Nothing: this agent knows nothing."""
+        return {}
+
     def _relearn(self, lesson: dict[str, Any]) -> None:
         pass
 
@@ -67,6 +71,7 @@ class GreedyAgent(CMERL):
     """CME-RL without any optimism: believes the data, and values what it has not seen at the smallest reward."""
 
     name: ClassVar[str] = "greedy"
+    fixed_options: ClassVar[tuple[str, ...]] = ("bonus",)
 
     def __init__(self, env: gymnasium.Env[Any, Any], **options: Any) -> None:
         super().__init__(env, bonus=Greedy(), **options)
