@@ -31,6 +31,7 @@ class BalancedAgent(CMERL):
     """
 
     name: ClassVar[str] = "balanced"
+    fixed_options: ClassVar[tuple[str, ...]] = ("bonus", "misspecification", "replan")
 
     def __init__(
         self,

@@ -36,6 +36,7 @@ class GreedyAgent(CMERL):
     """CME-RL without any optimism: believes the data, and values what it has not seen at the smallest reward."""
 
     name: ClassVar[str] = "greedy"
+    fixed_options: ClassVar[tuple[str, ...]] = ("bonus",)
 
     def __init__(self, env: gymnasium.Env[Any, Any], **options: Any) -> None:
         super().__init__(env, bonus=Greedy(), **options)
