@@ -295,6 +295,13 @@ def positive(name: str, value: Any) -> float:
     raise InputError(f"{name} must be a number above 0, not {value!r}")
 
 
+def whole(name: str, value: Any) -> int:
+    """An option as a whole number from 1 on."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
+        raise InputError(f"{name} must be a whole number of at least 1, not {value!r}")
+    return int(value)
+
+
 def one_law(time_homogeneous: bool | Literal["auto"], theory: bool) -> bool:
     """Whether all steps share one law: by default not with a paper's constants, as papers keep one for each step."""
     return not theory if isinstance(time_homogeneous, str) else bool(time_homogeneous)

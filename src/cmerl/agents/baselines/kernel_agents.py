@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 from cmerl.agents.base import Agent
+from cmerl.agents.baselines.embedding_sampling import EmbeddingSampling
+from cmerl.agents.baselines.igp_ucb import IGPUCB
+from cmerl.agents.baselines.kernel_rlsvi import KernelRLSVI
+from cmerl.agents.baselines.kovi import KOVI
+from cmerl.agents.baselines.lsvi_ucb import LSVIUCB
 
-LINEAR_AND_KERNEL: tuple[type[Agent], ...] = ()
+LINEAR_AND_KERNEL: tuple[type[Agent], ...] = (LSVIUCB, KOVI, IGPUCB, KernelRLSVI, EmbeddingSampling)
 DYNAMICAL: tuple[type[Agent], ...] = ()
