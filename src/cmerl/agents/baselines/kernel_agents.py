@@ -6,8 +6,21 @@ from cmerl.agents.base import Agent
 from cmerl.agents.baselines.embedding_sampling import EmbeddingSampling
 from cmerl.agents.baselines.igp_ucb import IGPUCB
 from cmerl.agents.baselines.kernel_rlsvi import KernelRLSVI
+from cmerl.agents.baselines.kernel_ucbvi import KernelUCBVI, RepresentativeKernelUCBVI
 from cmerl.agents.baselines.kovi import KOVI
 from cmerl.agents.baselines.lsvi_ucb import LSVIUCB
+from cmerl.agents.baselines.matrix_rl import MatrixRL
+from cmerl.agents.baselines.ucrl_vtr import UCRLVTR
 
-LINEAR_AND_KERNEL: tuple[type[Agent], ...] = (LSVIUCB, KOVI, IGPUCB, KernelRLSVI, EmbeddingSampling)
+LINEAR_AND_KERNEL: tuple[type[Agent], ...] = (
+    LSVIUCB,
+    KOVI,
+    KernelUCBVI,
+    RepresentativeKernelUCBVI,
+    MatrixRL,
+    UCRLVTR,
+    IGPUCB,
+    KernelRLSVI,
+    EmbeddingSampling,
+)
 DYNAMICAL: tuple[type[Agent], ...] = ()
