@@ -15,10 +15,10 @@ Floats = NDArray[np.float64]
 class Bilinear(FiniteMDP):
     """A finite MDP whose law and rewards are linear in few features.
 
-    Every state is a mixture x(s) of ``anchors`` states, which are its first states and mix nothing. An action takes anchor
-    i to topic j with probability M[(a, i), j], and topic j draws the next state from ψ_j. So φ(s, a) = x(s) in the block
-    of action a, R(s, a) = φ(s, a)ᵀρ, and with ``coordinates`` the kernel ``StateAction(Linear(), Delta())`` has exactly
-    these features.
+    Every state is a mixture x(s) of ``anchors`` states, which are its first states and mix nothing. An action takes
+    anchor i to topic j with probability M[(a, i), j], and topic j draws the next state from ψ_j. So φ(s, a) = x(s) in
+    the block of action a, R(s, a) = φ(s, a)ᵀρ, and with ``coordinates`` the kernel ``StateAction(Linear(), Delta())``
+    has exactly these features.
 
     Args:
         states: Number of states.

@@ -17,7 +17,8 @@ Floats = NDArray[np.float64]
 class LinearMixture(FiniteMDP):
     """A finite MDP with P(s' | s, a) = Σ_j θ_j P_j(s' | s, a), the P_j known to those who ask.
 
-    The laws P_j are Dirichlet draws, nearly deterministic; rewards are uniform on [0, 1], one state in three paying at all.
+    The laws P_j are Dirichlet draws, nearly deterministic; rewards are uniform on [0, 1], one state in three paying
+    at all.
 
     Args:
         states: Number of states.

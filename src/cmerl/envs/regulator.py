@@ -75,9 +75,10 @@ class RegulatorDynamics:
 class Regulator(gymnasium.Env[Floats, Any]):
     """A point with a velocity on a bumpy line, pushed by one of three forces: s' = Wφ(s, a) + ε.
 
-    The features are φ = (x, v, sin πx, force). The noise is −√3σ, 0 or √3σ with probabilities 1/6, 2/3 and 1/6 in each
-    coordinate: it has the first five moments of a Gaussian, and being bounded it never leads out of the square [−1, 1]²,
-    so the operator W is exact everywhere. A step pays max(0, 1 − ‖s − target‖ / radius) of the state s that it leaves.
+    The features are φ = (x, v, sin πx, force). The noise is −√3σ, 0 or √3σ with probabilities 1/6, 2/3 and 1/6 in
+    each coordinate: it has the first five moments of a Gaussian, and being bounded it never leads out of the square
+    [−1, 1]², so the operator W is exact everywhere. A step pays max(0, 1 − ‖s − target‖ / radius) of the state s that
+    it leaves.
 
     Args:
         W: The operator (2, 4).
@@ -137,7 +138,9 @@ class Regulator(gymnasium.Env[Floats, Any]):
         """Start an episode at ``start`` or in ``options["state"]``."""
         super().reset(seed=seed)
         options = check_options(options)
-        self._state = self._check_state('options["state"]', options["state"]) if "state" in options else self.start.copy()
+        self._state = (
+            self._check_state('options["state"]', options["state"]) if "state" in options else self.start.copy()
+        )
         return self._state.copy(), {"state": self._state.copy()}
 
     def step(self, action: SupportsIndex) -> tuple[Floats, float, bool, bool, dict[str, Any]]:

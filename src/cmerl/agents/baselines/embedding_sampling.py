@@ -5,18 +5,19 @@ posterior sampling", NeurIPS 2013; the embedding is the conditional mean embeddi
 
 The draw: one operator for the whole episode. With landmark states s̄_1 … s̄_m and V̄ the mean of V over them,
 
-    P̃V(z) = V̄ + α(z)ᵀ(V(s') − V̄) + s·λ^{-1/2} Σ_j g_j(z) (V(s̄_j) − V̄)/√m,     r̃(z) = clip(α(z)ᵀr + s_r·λ^{-1/2}g_0(z), 0, 1)
+    P̃V(z) = V̄ + α(z)ᵀ(V(s') − V̄) + s·λ^{-1/2} Σ_j g_j(z) (V(s̄_j) − V̄)/√m,     r̃(z) = clip(α(z)ᵀr +
+    s_r·λ^{-1/2}g_0(z), 0, 1)
 
-with g_0 … g_m independent draws from the Gaussian posterior with covariance k(z, z') − k(z)ᵀ(K + λI)⁻¹k(z'). So the error of
-the embedding is Gaussian with the posterior's covariance in z and that of the landmarks in the space of next states, and
-where nothing is known a state leads anywhere.
+with g_0 … g_m independent draws from the Gaussian posterior with covariance k(z, z') − k(z)ᵀ(K + λI)⁻¹k(z'). So the
+error of the embedding is Gaussian with the posterior's covariance in z and that of the landmarks in the space of next
+states, and where nothing is known a state leads anywhere.
 
-Constants: s = ``bonus_scale`` and s_r = ``bonus_scale``·½, ½ being the sub-Gaussian constant of a reward in [0, 1], at
-λ = 0.01. With ``theory`` λ = 1 and both are inflated by √(2(G + log(1/δ))), G the information gain, as the proof of kernel
-Thompson sampling [Chowdhury and Gopalan 2017] inflates its posterior.
+Constants: s = ``bonus_scale`` and s_r = ``bonus_scale``·½, ½ being the sub-Gaussian constant of a reward in [0, 1],
+at λ = 0.01. With ``theory`` λ = 1 and both are inflated by √(2(G + log(1/δ))), G the information gain, as the proof
+of kernel Thompson sampling [Chowdhury and Gopalan 2017] inflates its posterior.
 
-Differences: no paper has this agent with a joint operator draw; it carries no proof. Draws are joint on a dictionary of
-states and keep the variance outside of it (see gaussian_draws.py).
+Differences: no paper has this agent with a joint operator draw; it carries no proof. Draws are joint on a dictionary
+of states and keep the variance outside of it (see gaussian_draws.py).
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ class EmbeddingSampling(SamplingAgent):
             later = centre + grid.expectation(coef)
             if drawn is not None and m:
                 later = later + spread * drawn[:, :, 1:] @ direction
-            return reward + np.clip(later, 0.0, H - step - 1)
+            return np.asarray(reward + np.clip(later, 0.0, H - step - 1))
 
         v_landmarks, centre = np.zeros(m), 0.0
         for step in reversed(range(H)):

@@ -111,6 +111,7 @@ class EncodedAgent(Agent):
         actions: candidate actions where the action space is not finite.
     """
 
+    scales_rewards: ClassVar[bool] = True  # False: rewards are used as they are, whatever their range
     _own: ClassVar[tuple[str, ...]] = ()  # attributes that are options of a subclass, plain JSON values
     _given: ClassVar[tuple[str, ...]] = ()  # options that are functions: not saved, to be passed to load
 
@@ -213,7 +214,7 @@ class EncodedAgent(Agent):
 
     def _after_step(self, step: int, obs: Any, action: Any, reward: float, next_obs: Any, done: bool) -> None:
         lo, hi = self.reward_range
-        if not lo <= reward <= hi:
+        if self.scales_rewards and not lo <= reward <= hi:
             raise RewardRangeError(
                 f"reward {reward:g} lies outside reward_range {self.reward_range}: pass one that holds all rewards"
             )

@@ -74,7 +74,9 @@ class FiniteFeatureAgent(EncodedAgent):
         if value is None:
             return None
         table = np.array(value, dtype=np.float64)
-        fits = table.ndim == len(shape) and all(want in (None, have) for want, have in zip(shape, table.shape, strict=True))
+        fits = table.ndim == len(shape) and all(
+            want in (None, have) for want, have in zip(shape, table.shape, strict=True)
+        )
         if not fits or not np.isfinite(table).all():
             said = ", ".join("any" if want is None else str(want) for want in shape)
             raise InputError(f"{name} must be a finite array of shape ({said}), not {table.shape}")

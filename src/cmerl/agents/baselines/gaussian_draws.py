@@ -1,9 +1,10 @@
 """Functions drawn from the posterior of a kernel regression, jointly, with the variance outside the dictionary kept.
 
-The posterior covariance is c(z, z') = k(z, z') − k(z)ᵀ(K + λI)⁻¹k(z'). A draw is joint on a dictionary of state-actions. At
-other states it is drawn given the dictionary, all actions of a state together, so each state has the right law jointly
-with the dictionary, and the residual variance is never lost. Two states outside the dictionary share what it tells of
-both and nothing else. A draw is a function: asked twice, it says the same, in whatever order it is asked.
+The posterior covariance is c(z, z') = k(z, z') − k(z)ᵀ(K + λI)⁻¹k(z'). A draw is joint on a dictionary of
+state-actions. At other states it is drawn given the dictionary, all actions of a state together, so each state has
+the right law jointly with the dictionary, and the residual variance is never lost. Two states outside the dictionary
+share what it tells of both and nothing else. A draw is a function: asked twice, it says the same, in whatever order
+it is asked.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ class FrozenCovariance:
         return self.regression.kernel
 
     def between(self, X: FloatArray, Y: FloatArray) -> FloatArray:
-        """c (n, m) between state-actions X (n, d) and Y (m, d)."""
+        """C (n, m) between state-actions X (n, d) and Y (m, d)."""
         prior = self.kernel(X, Y)
         if not len(self.regression.ids):
             return prior

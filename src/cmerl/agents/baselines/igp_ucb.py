@@ -5,8 +5,9 @@ Reference: S. R. Chowdhury, A. Gopalan, "On kernelized multi-armed bandits", ICM
 Constants: play the largest μ(z) + β·σ(z) of a Gaussian process with noise variance λ. With ``theory``
 β_t = B + R√(2(γ_{t−1} + 1 + log(1/δ))), B ≥ ‖f‖ and R the noise; otherwise β = ``width``·λ^{-1/2}.
 
-Differences: the information gain of the data stands in for γ_{t−1}, its largest possible value; the paper's proof needs
-no more. λ = 1 where the paper has 1 + 2/T. The first observation of an episode is a context that the kernel sees too.
+Differences: the information gain of the data stands in for γ_{t−1}, its largest possible value; the paper's proof
+needs no more. λ = 1 where the paper has 1 + 2/T. The first observation of an episode is a context that the kernel
+sees too.
 """
 
 from __future__ import annotations

@@ -8,7 +8,15 @@ import gymnasium
 import numpy as np
 
 from cmerl.agents import storage
-from cmerl.agents.baselines.encoded import EncodedAgent, EpisodeData, FloatArray, StepQ, at_least_zero, one_law, positive
+from cmerl.agents.baselines.encoded import (
+    EncodedAgent,
+    EpisodeData,
+    FloatArray,
+    StepQ,
+    at_least_zero,
+    one_law,
+    positive,
+)
 from cmerl.agents.options import choose_kernel
 from cmerl.embedding import Coef, ExactEmbedding, Grid
 from cmerl.kernels import Kernel, from_spec

@@ -8,6 +8,8 @@ from cmerl.agents.baselines.igp_ucb import IGPUCB
 from cmerl.agents.baselines.kernel_rlsvi import KernelRLSVI
 from cmerl.agents.baselines.kernel_ucbvi import KernelUCBVI, RepresentativeKernelUCBVI
 from cmerl.agents.baselines.kovi import KOVI
+from cmerl.agents.baselines.lc3 import LC3
+from cmerl.agents.baselines.linear_quadratic import CertaintyEquivalentLQ, OptimisticLQ
 from cmerl.agents.baselines.lsvi_ucb import LSVIUCB
 from cmerl.agents.baselines.matrix_rl import MatrixRL
 from cmerl.agents.baselines.ucrl_vtr import UCRLVTR
@@ -23,4 +25,4 @@ LINEAR_AND_KERNEL: tuple[type[Agent], ...] = (
     KernelRLSVI,
     EmbeddingSampling,
 )
-DYNAMICAL: tuple[type[Agent], ...] = ()
+DYNAMICAL: tuple[type[Agent], ...] = (LC3, CertaintyEquivalentLQ, OptimisticLQ)

@@ -1,14 +1,15 @@
 """Kernel RLSVI: randomised least-squares value iteration with a kernel.
 
-Reference: I. Osband, B. Van Roy, Z. Wen, "Generalization and exploration via randomized value functions", ICML 2016; the
-kernel takes the place of its features.
+Reference: I. Osband, B. Van Roy, Z. Wen, "Generalization and exploration via randomized value functions", ICML 2016;
+the kernel takes the place of its features.
 
-Constants: Q_h = clip(α(z)ᵀ(r + V_{h+1}) + s·λ^{-1/2}g_h(z), 0, H − h + 1), g_h drawn anew for every step and episode from the
-Gaussian posterior with covariance k(z, z') − k(z)ᵀ(K + λI)⁻¹k(z'). With ``theory`` λ = 1 and s is the radius of KOVI: proofs
-of sampling inflate the posterior by the radius of optimism. Otherwise λ = 0.01 and s = ``width``·(H − step).
+Constants: Q_h = clip(α(z)ᵀ(r + V_{h+1}) + s·λ^{-1/2}g_h(z), 0, H − h + 1), g_h drawn anew for every step and episode
+from the Gaussian posterior with covariance k(z, z') − k(z)ᵀ(K + λI)⁻¹k(z'). With ``theory`` λ = 1 and s is the radius
+of KOVI: proofs of sampling inflate the posterior by the radius of optimism. Otherwise λ = 0.01 and s = ``width``·(H −
+step).
 
-Differences: the function is drawn from the posterior itself, rather than by perturbed data with a random prior, which has
-the same law. Q is clipped. Draws are joint on a dictionary of states (see gaussian_draws.py).
+Differences: the function is drawn from the posterior itself, rather than by perturbed data with a random prior, which
+has the same law. Q is clipped. Draws are joint on a dictionary of states (see gaussian_draws.py).
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ class KernelRLSVI(SamplingAgent):
             if key not in grids:
                 grids[key] = views[g].grid(states), draws[g].at(states)
             grid, drawn = grids[key]
-            return np.clip(grid.expectation(coefs[step]) + spread[step] * drawn[:, :, step], 0.0, H - step)
+            return np.asarray(np.clip(grid.expectation(coefs[step]) + spread[step] * drawn[:, :, step], 0.0, H - step))
 
         for step in reversed(range(H)):
             E = self._embeddings[self._group(step)]

@@ -58,6 +58,8 @@ class SamplingAgent(KernelAgent):
     def _draws(self, dictionary: FloatArray, count: int) -> list[GaussianDraw]:
         """One draw of ``count`` functions for each embedding, the next episode's own."""
         return [
-            GaussianDraw(c.freeze(), dictionary, self.actions.rows, count, partial(self._rng, _DRAWS, len(self.history), g))
+            GaussianDraw(
+                c.freeze(), dictionary, self.actions.rows, count, partial(self._rng, _DRAWS, len(self.history), g)
+            )
             for g, c in enumerate(self._covariances)
         ]

@@ -1,20 +1,21 @@
 """Kernel-UCBVI: optimistic value iteration with kernel smoothing, exact and with representative states.
 
-Reference: O. D. Domingues, P. Ménard, M. Pirotta, E. Kaufmann, M. Valko, "Kernel-based reinforcement learning: a finite-time
-analysis", ICML 2021, Algorithm 1, and its version with representative states.
+Reference: O. D. Domingues, P. Ménard, M. Pirotta, E. Kaufmann, M. Valko, "Kernel-based reinforcement learning: a
+finite-time analysis", ICML 2021, Algorithm 1, and its version with representative states.
 
-Constants: weights w_i(s, a) = exp(−‖s − s_i‖²/(2·bandwidth²)) where a_i = a, C = β + Σw_i with β = ``prior_weight``, estimates
-r̂ = Σw_i r_i/C and P̂V = Σw_i V(s'_i)/C, and Q̃ = r̂ + P̂V + bonus at the data. Between them Q is the Lipschitz interpolation
-min_i Q̃(s_i, a) + L_h‖s − s_i‖ with L_h = ``lipschitz``·(H − step), and never above the steps that are left. The bonus is
+Constants: weights w_i(s, a) = exp(−‖s − s_i‖²/(2·bandwidth²)) where a_i = a, C = β + Σw_i with β = ``prior_weight``,
+estimates r̂ = Σw_i r_i/C and P̂V = Σw_i V(s'_i)/C, and Q̃ = r̂ + P̂V + bonus at the data. Between them Q is the
+Lipschitz interpolation min_i Q̃(s_i, a) + L_h‖s − s_i‖ with L_h = ``lipschitz``·(H − step), and never above the steps
+that are left. The bonus is
 
     scale·[(H − step)·(√(v/C) + β/C) + ``lipschitz``·(H − step)·bandwidth]
 
-With ``theory`` v = 2 log(6·H·t/δ), for the t-th episode: the paper's v without its covering numbers, which it gives only up to
-constants. Otherwise v = ``width``² and the term of the bandwidth is left out.
+With ``theory`` v = 2 log(6·H·t/δ), for the t-th episode: the paper's v without its covering numbers, which it gives
+only up to constants. Otherwise v = ``width``² and the term of the bandwidth is left out.
 
-Differences: one distance on states and the indicator on actions; data of all steps are pooled unless ``time_homogeneous`` is
-False. "rs-kernel-ucbvi" keeps sums at representative states, at least ``radius`` apart, found as states are met: an episode
-then costs the same however many came before.
+Differences: one distance on states and the indicator on actions; data of all steps are pooled unless
+``time_homogeneous`` is False. "rs-kernel-ucbvi" keeps sums at representative states, at least ``radius`` apart, found
+as states are met: an episode then costs the same however many came before.
 """
 
 from __future__ import annotations
@@ -46,7 +47,8 @@ class KernelUCBVI(EncodedAgent):
         env: with finitely many actions, or candidates of them.
         bandwidth: of the Gaussian smoothing weights, on observations scaled to [0, 1].
         prior_weight: β, added to the weights of the data.
-        lipschitz: Lipschitz constant of Q for each step that is left; infinite leaves Q at the steps left off the data.
+        lipschitz: Lipschitz constant of Q for each step that is left; infinite leaves Q at the steps left off the
+            data.
         width: the practical bonus is this times the steps that are left, over the root of the weight.
         time_homogeneous: whether all steps share their data; "auto" does unless ``theory``.
         options: as for every agent with features.

@@ -3,13 +3,14 @@
 Reference: Z. Yang, C. Jin, Z. Wang, M. Wang, M. I. Jordan, "On function approximation in reinforcement learning:
 optimism in the face of large state spaces", NeurIPS 2020, Algorithm 2.
 
-Constants: Q_h = clip(α(z)ᵀ(r + V_{h+1}) + βλ^{-1/2}σ_h(z), 0, H − h + 1), a kernel ridge regression for each step. With
-``theory`` λ = 1 and β = C·γ·H·√log(γTH/δ), the paper's form for kernels of γ features with its absolute constant C = 1;
-in place of γ stands twice the information gain of the data, which is what the paper calls the effective dimension. Else
-λ = 0.01 and β = ``width``·(H − step).
+Constants: Q_h = clip(α(z)ᵀ(r + V_{h+1}) + βλ^{-1/2}σ_h(z), 0, H − h + 1), a kernel ridge regression for each step.
+With ``theory`` λ = 1 and β = C·γ·H·√log(γTH/δ), the paper's form for kernels of γ features with its absolute constant
+C = 1; in place of γ stands twice the information gain of the data, which is what the paper calls the effective
+dimension. Else λ = 0.01 and β = ``width``·(H − step).
 
-Differences: λ = 1 where the paper has 1 + 1/T, and T is the episodes begun, so that no number of episodes need be given.
-The reward is part of the regressed targets, as the paper's proof allows. Without ``theory`` all steps share their data.
+Differences: λ = 1 where the paper has 1 + 1/T, and T is the episodes begun, so that no number of episodes need be
+given. The reward is part of the regressed targets, as the paper's proof allows. Without ``theory`` all steps share
+their data.
 """
 
 from __future__ import annotations

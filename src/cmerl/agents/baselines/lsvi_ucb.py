@@ -92,13 +92,13 @@ class LSVIUCB(EncodedAgent):
         high = np.concatenate([part.high for part in self.states.parts])
         inside = np.where(np.isfinite(low), low, np.where(np.isfinite(high), high, 0.0))
         row = self.states.columns.apply(inside[None])
-        return self._phi(row).shape[-1]
+        return int(self._phi(row).shape[-1])
 
     def _phi(self, states: FloatArray) -> FloatArray:
         """Features at states × actions (q, A, d), or their numbers (q, A) where they are one-hot."""
         if isinstance(self.features, str):
             first = self.states.parts[0].low[0]
-            return (states[:, :1] - first) * len(self.actions) + np.arange(len(self.actions))
+            return np.asarray((states[:, :1] - first) * len(self.actions) + np.arange(len(self.actions)))
         rows = []
         for state in states:
             key = state.tobytes()

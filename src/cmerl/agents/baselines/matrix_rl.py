@@ -1,16 +1,16 @@
 """MatrixRL: optimism about the core matrix of a bilinear transition law.
 
-Reference: L. F. Yang, M. Wang, "Reinforcement learning in feature space: matrix bandit, kernels, and regret bound", ICML 2020
-(preprint 2019), Algorithm 1.
+Reference: L. F. Yang, M. Wang, "Reinforcement learning in feature space: matrix bandit, kernels, and regret bound",
+ICML 2020 (preprint 2019), Algorithm 1.
 
 The law is P(s' | z) = φ(z)ᵀMψ(s') with known φ and ψ. With A = λI + Σφφᵀ and K_ψ = Σ_s ψ(s)ψ(s)ᵀ the estimate is
 M̂ = A⁻¹ Σφ_i ψ(s'_i)ᵀK_ψ⁻¹, and Q_h = r + φᵀM̂ΨᵀV_{h+1} + radius·‖φ‖_{A⁻¹}, at most the steps that are left.
 
-Constants: λ = 1. With ``theory`` the radius is 2H√(d·β), β = d·log(1 + t·H) for the t-th episode: the Frobenius ball of the
-paper with its constants C_φ, C_ψ, C_M and c set to 1. Otherwise it is ``width``·(H − step).
+Constants: λ = 1. With ``theory`` the radius is 2H√(d·β), β = d·log(1 + t·H) for the t-th episode: the Frobenius ball
+of the paper with its constants C_φ, C_ψ, C_M and c set to 1. Otherwise it is ``width``·(H − step).
 
-Differences: rewards are learned, as means of each state-action with a bonus of their own; t stands for the number of all
-episodes. The end of an episode is a next state with a feature of its own. Without features they are one-hot, and
+Differences: rewards are learned, as means of each state-action with a bonus of their own; t stands for the number of
+all episodes. The end of an episode is a next state with a feature of its own. Without features they are one-hot, and
 φᵀM̂ψ(s') = N(z, s')/(N(z) + λ).
 """
 
@@ -98,7 +98,9 @@ class MatrixRL(FiniteFeatureAgent):
         flat = self.phi.reshape(S * A, -1)
         law = (flat @ self.core() @ self.psi.T).reshape(S, A, S)
         ends = (flat @ self._solve(flat.T @ self.counts[:, :, S].reshape(S * A, 1))).reshape(S, A)
-        width = np.sqrt(np.einsum("zd,dz->z", flat, self._solve(flat.T))).reshape(S, A) if explore else np.zeros((S, A))
+        width = (
+            np.sqrt(np.einsum("zd,dz->z", flat, self._solve(flat.T))).reshape(S, A) if explore else np.zeros((S, A))
+        )
         reward, Q = self._reward(explore), np.zeros((H, S, A))
         v = np.zeros(S)
         for step in reversed(range(H)):

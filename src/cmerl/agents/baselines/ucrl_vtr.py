@@ -1,17 +1,19 @@
 """UCRL-VTR: value-targeted regression for linear mixtures of known transition laws.
 
-Reference: A. Ayoub, Z. Jia, C. Szepesvári, M. Wang, L. F. Yang, "Model-based reinforcement learning with value-targeted
-regression", ICML 2020; the linear form with a bonus is that of Z. Jia, L. F. Yang, C. Szepesvári, M. Wang, L4DC 2020.
+Reference: A. Ayoub, Z. Jia, C. Szepesvári, M. Wang, L. F. Yang, "Model-based reinforcement learning with
+value-targeted regression", ICML 2020; the linear form with a bonus is that of Z. Jia, L. F. Yang, C. Szepesvári, M.
+Wang, L4DC 2020.
 
-The law is P(s' | z) = Σ_j θ_j P_j(s' | z) with known P_j. For the plan V of the episode, x_h = (P_j V_{h+1}(z_h))_j predicts
-y_h = V_{h+1}(s_{h+1}); θ̂ = M⁻¹Σxy with M = λI + Σxxᵀ, and Q_h = r + θ̂ᵀx(z) + radius·‖x(z)‖_{M⁻¹}, at most the steps left.
+The law is P(s' | z) = Σ_j θ_j P_j(s' | z) with known P_j. For the plan V of the episode, x_h = (P_j V_{h+1}(z_h))_j
+predicts y_h = V_{h+1}(s_{h+1}); θ̂ = M⁻¹Σxy with M = λI + Σxxᵀ, and Q_h = r + θ̂ᵀx(z) + radius·‖x(z)‖_{M⁻¹}, at most
+the steps left.
 
-Constants: λ = 1. With ``theory`` the radius is √λ‖θ‖ + (H/2)√(2 log(1/δ) + log det(M/λ)), ‖θ‖ ≤ ``norm``, the self-normalised
-bound that the paper rests on. Otherwise it is ``width``·√d.
+Constants: λ = 1. With ``theory`` the radius is √λ‖θ‖ + (H/2)√(2 log(1/δ) + log det(M/λ)), ‖θ‖ ≤ ``norm``, the
+self-normalised bound that the paper rests on. Otherwise it is ``width``·√d.
 
-Differences: the best law of the confidence set at every step separately, which is what the bonus means, rather than one for
-all steps. Rewards are learned, as means with a bonus of their own. An end is a next state of its own. Without known P_j every
-transition (s, a, s') has one, which is the tabular case and needs S²A numbers.
+Differences: the best law of the confidence set at every step separately, which is what the bonus means, rather than
+one for all steps. Rewards are learned, as means with a bonus of their own. An end is a next state of its own. Without
+known P_j every transition (s, a, s') has one, which is the tabular case and needs S²A numbers.
 """
 
 from __future__ import annotations
