@@ -1,4 +1,4 @@
-"""What agents with features or kernels share: encoded states, scaled rewards, plans by step, and their data on disk."""
+"""What agents with features or kernels share: encoded states, scaled rewards, plans by step, data on disk."""
 
 from __future__ import annotations
 

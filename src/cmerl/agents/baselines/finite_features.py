@@ -1,4 +1,4 @@
-"""What agents with known features of a finite world share: numbers of states, counts, and tables from the environment."""
+"""What agents with known features of a finite world share: numbers of states, counts, tables."""
 
 from __future__ import annotations
 

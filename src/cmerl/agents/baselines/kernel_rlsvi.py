@@ -53,7 +53,8 @@ class KernelRLSVI(SamplingAgent):
             if key not in grids:
                 grids[key] = views[g].grid(states), draws[g].at(states)
             grid, drawn = grids[key]
-            return np.asarray(np.clip(grid.expectation(coefs[step]) + spread[step] * drawn[:, :, step], 0.0, H - step))
+            found = grid.expectation(coefs[step]) + spread[step] * drawn[:, :, step]
+            return np.asarray(np.clip(found, 0.0, H - step))
 
         for step in reversed(range(H)):
             E = self._embeddings[self._group(step)]

@@ -3,7 +3,7 @@
 Reference: S. Kakade, A. Krishnamurthy, K. Lowrey, M. Ohnishi, W. Sun, "Information theoretic regret bounds for online
 nonlinear control", NeurIPS 2020, Algorithm 1.
 
-The model is s' = Wφ(s, a) + noise. With Σ = λI + Σφφᵀ the estimate W̄ is a ridge regression, and the ball of models
+The model is s' = Wφ(s, a) + noise, each coordinate of s' in units of its bounds. With Σ = λI + Σφφᵀ the estimate W̄ is a ridge regression, and the ball of models
 is ‖(W − W̄)Σ^{1/2}‖² ≤ β.
 
 Constants: with ``theory`` β_t = 2λ‖W‖² + 8σ²(d log 5 + 2 log t + log 4 + log(det Σ/λ^k)), ‖W‖ ≤ ``norm`` and σ =
@@ -40,13 +40,13 @@ _DRAWS, _SEARCH, _FREQUENCIES = 6, 7, 8  # branches of the tree of seeds
 
 
 def lc3_radius(log_det: float, *, lam: float, size: int, dims: int, norm: float, noise: float, episode: int) -> float:
-    """√β_t [Kakade et al. 2020, Eq. 3.2] for log det Σ, of ``size`` features and ``dims`` coordinates of the state."""
+    """√β_t [Kakade et al. 2020, Eq. 3.2] for log det Σ, ``size`` features and ``dims`` coordinates of the state."""
     growth = dims * math.log(5.0) + 2.0 * math.log(episode) + math.log(4.0) + log_det - size * math.log(lam)
     return math.sqrt(2.0 * lam * norm**2 + 8.0 * noise**2 * growth)
 
 
 class LC3(EncodedAgent):
-    """Non-linear control with a model drawn from its confidence ball, and a search by simulation [Kakade et al. 2020].
+    """Non-linear control with a model drawn from its confidence ball, and a search in it [Kakade et al. 2020].
 
     Args:
         env: with Box observations; actions continuous or finitely many.
@@ -106,6 +106,8 @@ class LC3(EncodedAgent):
             self._phases = rng.uniform(0.0, 2.0 * np.pi, self.fourier)
         k = self._phi(np.full((1, d), 0.5), self.actions.rows[:1]).shape[1]
         q = quadratic_features(np.zeros((1, d)), self.actions.rows[:1]).shape[1]
+        # Next states are counted from zero in the environment's units: there W maps features to states, and no constant.
+        self._origin: FloatArray = self.states.columns.apply(np.zeros((1, len(self.states.columns.low))))[0]
         self.precision: FloatArray = self.lam * np.eye(k)
         self._cross: FloatArray = np.zeros((k, d))
         self._squares: FloatArray = np.zeros(d)
@@ -138,8 +140,9 @@ class LC3(EncodedAgent):
         if not np.isfinite(phi).all():
             raise InputError("features are NaN or infinite at a state that was met")
         self.precision += phi.T @ phi
-        self._cross += phi.T @ data.next_states
-        self._squares += (data.next_states**2).sum(axis=0)
+        after = data.next_states - self._origin
+        self._cross += phi.T @ after
+        self._squares += (after**2).sum(axis=0)
         self._reward_precision += q.T @ q
         self._reward_cross += q.T @ data.rewards
         self._steps += len(data)
@@ -235,7 +238,7 @@ class SearchPolicy:
                 total += quadratic_features(s, a) @ self.reward_weights
             else:
                 total += np.asarray(agent.reward(*agent._raw(s, a)), dtype=np.float64)
-            s = agent._phi(s, a) @ W
+            s = agent._origin + agent._phi(s, a) @ W
             s = np.where(bounded, np.clip(s, 0.0, 1.0), np.clip(s, -1e6, 1e6))  # a drawn model may be unstable
         return total
 

@@ -37,7 +37,7 @@ _NOISE, _DRAWS = 6, 7  # branches of the tree of seeds
 
 
 def lq_radius(log_det: float, *, lam: float, rows: int, dims: int, norm: float, noise: float, delta: float) -> float:
-    """σ√(2d·log(√det(V/λ)/δ)) + √λ·S for log det V [Abbasi-Yadkori and Szepesvári 2011, Thm 1]; V has ``rows`` rows."""
+    """σ√(2d·log(√det(V/λ)/δ)) + √λ·S [Abbasi-Yadkori and Szepesvári 2011, Thm 1]; V has ``rows`` rows."""
     growth = 0.5 * (log_det - rows * math.log(lam)) + math.log(1.0 / delta)
     return noise * math.sqrt(2.0 * dims * growth) + math.sqrt(lam) * norm
 

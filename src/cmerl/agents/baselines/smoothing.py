@@ -1,4 +1,4 @@
-"""Kernel smoothing of rewards and next states: weighted sums at points, which are all data or a few representatives."""
+"""Kernel smoothing of rewards and next states: weighted sums at all data or at a few representatives."""
 
 from __future__ import annotations
 

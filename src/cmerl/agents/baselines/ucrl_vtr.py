@@ -63,7 +63,7 @@ class UCRLVTR(FiniteFeatureAgent):
         size = S * A * S if found is None else len(found)
         if size > self.most:
             raise InputError(
-                f"agent 'ucrl-vtr' would mix {size} laws, more than most={most}: pass basis=…, fewer laws (d, S, A, S)"
+                f"agent 'ucrl-vtr' would mix {size} laws, more than most={most}: pass a smaller basis (d, S, A, S)"
             )
         self.basis: FloatArray = np.eye(size).reshape(size, S, A, S) if found is None else found
         self._begin()
