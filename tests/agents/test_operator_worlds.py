@@ -80,7 +80,7 @@ def test_a_linear_mixture_with_delta_kernels(bonus: str) -> None:
     env = LinearMixture(5, 2, seed=1, horizon=4)
     agent = CMERL(env, bonus=bonus, B_P=env.operator_norm, reward=lambda s, a: env.R[s, a], reward_range=(0.0, 1.0))
     agent.learn(40)
-    assert all(record.metrics["covered"] and record.metrics["optimistic"] for record in agent.history)
+    assert all(record.metrics["in_set"] and record.metrics["optimistic"] for record in agent.history)
     assert (q_table(agent, env) >= solve(env, 4).Q - 1e-9).all()
 
 

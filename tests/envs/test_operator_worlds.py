@@ -59,7 +59,7 @@ class TestBilinear:
         env = Bilinear(seed=2)
         np.testing.assert_allclose(np.einsum("sad,de,te->sat", env.phi, env.core, env.psi), env.P, atol=1e-12)
         np.testing.assert_allclose(env.phi @ env.reward_weights, env.R, atol=1e-15)
-        assert 0.0 <= env.R.min()
+        assert env.R.min() >= 0.0
         assert env.R.max() <= 1.0
 
     def test_the_norm_of_its_operator(self) -> None:

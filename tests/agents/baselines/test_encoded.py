@@ -99,7 +99,7 @@ def test_without_scale_there_is_no_bonus(name: str) -> None:
 
 @pytest.mark.parametrize("name", STEPPED)
 def test_an_end_earns_nothing_more(name: str) -> None:
-    # FrozenLake ends in holes; rewards in [−1, 1] so that an end is worth half of the scaled range for each step left.
+    # FrozenLake ends in holes; with rewards in [−1, 1] an end is worth half of the scaled range a step.
     env = gymnasium.make("FrozenLake-v1", max_episode_steps=8)
     options = {"basis": np.full((1, 16, 4, 16), 1 / 16)} if name == "ucrl-vtr" else {}
     agent = agents.make(name, env, horizon=8, reward_range=(-1.0, 1.0), **options).learn(30)

@@ -3,8 +3,8 @@
 Reference: S. Kakade, A. Krishnamurthy, K. Lowrey, M. Ohnishi, W. Sun, "Information theoretic regret bounds for online
 nonlinear control", NeurIPS 2020, Algorithm 1.
 
-The model is s' = Wφ(s, a) + noise, each coordinate of s' in units of its bounds. With Σ = λI + Σφφᵀ the estimate W̄ is a ridge regression, and the ball of models
-is ‖(W − W̄)Σ^{1/2}‖² ≤ β.
+The model is s' = Wφ(s, a) + noise, each coordinate of s' in units of its bounds. With Σ = λI + Σφφᵀ the estimate W̄ is
+a ridge regression, and the ball of models is ‖(W − W̄)Σ^{1/2}‖² ≤ β.
 
 Constants: with ``theory`` β_t = 2λ‖W‖² + 8σ²(d log 5 + 2 log t + log 4 + log(det Σ/λ^k)), ‖W‖ ≤ ``norm`` and σ =
 ``noise``; ``models`` models are drawn on the border of the ball. Otherwise one model is drawn for each episode from
@@ -106,7 +106,7 @@ class LC3(EncodedAgent):
             self._phases = rng.uniform(0.0, 2.0 * np.pi, self.fourier)
         k = self._phi(np.full((1, d), 0.5), self.actions.rows[:1]).shape[1]
         q = quadratic_features(np.zeros((1, d)), self.actions.rows[:1]).shape[1]
-        # Next states are counted from zero in the environment's units: there W maps features to states, and no constant.
+        # Next states are counted from zero in the environment's units: W maps features to states, without a constant.
         self._origin: FloatArray = self.states.columns.apply(np.zeros((1, len(self.states.columns.low))))[0]
         self.precision: FloatArray = self.lam * np.eye(k)
         self._cross: FloatArray = np.zeros((k, d))
