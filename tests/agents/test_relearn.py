@@ -15,9 +15,11 @@ from cmerl.errors import InputError
 from cmerl.experiments.packing import pack, unpack
 
 EPISODES, AFTER = 12, 7
+CONTROL = set(cmerl.agents.groups()["dynamical systems"])  # these need numbers
 
 CASES = [
-    *(("cmerl/RiverSwim-v0", name, None, {}) for name in cmerl.agents.names()),
+    *(("cmerl/RiverSwim-v0", name, None, {}) for name in cmerl.agents.names() if name not in CONTROL),
+    *(("cmerl/LinearQuadratic-v0", name, 5, {}) for name in sorted(CONTROL)),
     ("cmerl/RiverSwim-v0", "cme-rl", None, {"bonus": "split"}),
     ("cmerl/RiverSwim-v0", "cme-rl", None, {"bonus": "paper"}),
     ("cmerl/RiverSwim-v0", "cme-rl", None, {"time_homogeneous": False}),

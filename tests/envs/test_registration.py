@@ -13,7 +13,8 @@ from cmerl.envs.registration import WORLDS
 from cmerl.errors import InputError
 
 HORIZONS = {"RiverSwim": 20, "Chain": 20, "GridWorld": 20, "DeepSea": 10, "RandomMDP": 10, "Inventory": 20}
-CONTINUOUS = ["PBall2D", "TwoRooms", "CartPoleSwingUp", "LinearQuadratic"]
+HORIZONS |= {"LinearMixture": 10, "Bilinear": 8}
+CONTINUOUS = ["PBall2D", "TwoRooms", "CartPoleSwingUp", "LinearQuadratic", "Regulator"]
 
 register()
 

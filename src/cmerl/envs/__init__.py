@@ -8,30 +8,37 @@ from typing import TYPE_CHECKING, Any
 from cmerl.envs.registration import register
 
 if TYPE_CHECKING:
+    from cmerl.envs.bilinear import Bilinear
     from cmerl.envs.chain import Chain
     from cmerl.envs.deepsea import DeepSea
     from cmerl.envs.finite import FiniteMDP
     from cmerl.envs.gridworld import GridWorld
     from cmerl.envs.inventory import Inventory, Prices
+    from cmerl.envs.linear_mixture import LinearMixture
     from cmerl.envs.linear_quadratic import LinearQuadratic
     from cmerl.envs.pball import BallDynamics, PBall2D
     from cmerl.envs.random_worlds import RandomMDP, random_mdp
+    from cmerl.envs.regulator import Regulator, RegulatorDynamics
     from cmerl.envs.riverswim import RiverSwim
     from cmerl.envs.swing_up import CartPoleSwingUp
     from cmerl.envs.two_rooms import RoomDynamics, TwoRooms
 
 __all__ = [
     "BallDynamics",
+    "Bilinear",
     "CartPoleSwingUp",
     "Chain",
     "DeepSea",
     "FiniteMDP",
     "GridWorld",
     "Inventory",
+    "LinearMixture",
     "LinearQuadratic",
     "PBall2D",
     "Prices",
     "RandomMDP",
+    "Regulator",
+    "RegulatorDynamics",
     "RiverSwim",
     "RoomDynamics",
     "TwoRooms",
@@ -41,16 +48,20 @@ __all__ = [
 
 _HOMES = {
     "BallDynamics": "pball",
+    "Bilinear": "bilinear",
     "CartPoleSwingUp": "swing_up",
     "Chain": "chain",
     "DeepSea": "deepsea",
     "FiniteMDP": "finite",
     "GridWorld": "gridworld",
     "Inventory": "inventory",
+    "LinearMixture": "linear_mixture",
     "LinearQuadratic": "linear_quadratic",
     "PBall2D": "pball",
     "Prices": "inventory",
     "RandomMDP": "random_worlds",
+    "Regulator": "regulator",
+    "RegulatorDynamics": "regulator",
     "RiverSwim": "riverswim",
     "RoomDynamics": "two_rooms",
     "TwoRooms": "two_rooms",

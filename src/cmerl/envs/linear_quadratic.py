@@ -36,6 +36,7 @@ class LinearQuadratic(gymnasium.Env[Floats, Floats]):
         dynamics: the model, for :func:`cmerl.oracles.solve`.
         horizon: as given.
         bound: (d,), no state can ever be further from zero.
+        operator_norm: ‖Θ_P‖_HS with linear kernels on (s, a) and on s, which is ‖(A, B)‖.
     """
 
     def __init__(
@@ -69,6 +70,11 @@ class LinearQuadratic(gymnasium.Env[Floats, Floats]):
         self.observation_space = spaces.Box(-self.bound, self.bound, dtype=np.float64)
         self.action_space = spaces.Box(-self.max_action, self.max_action, shape=(m,), dtype=np.float64)
         self._state: Floats | None = None
+
+    @property
+    def operator_norm(self) -> float:
+        """‖(A, B)‖."""
+        return float(np.linalg.norm(np.hstack([self.dynamics.A, self.dynamics.B])))
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None

@@ -21,6 +21,9 @@ WORLDS: dict[str, tuple[str, dict[str, Any]]] = {
     "cmerl/TwoRooms-v0": ("cmerl.envs.two_rooms:TwoRooms", {}),
     "cmerl/CartPoleSwingUp-v0": ("cmerl.envs.swing_up:CartPoleSwingUp", {}),
     "cmerl/LinearQuadratic-v0": ("cmerl.envs.linear_quadratic:LinearQuadratic", {}),
+    "cmerl/LinearMixture-v0": ("cmerl.envs.linear_mixture:LinearMixture", {}),
+    "cmerl/Bilinear-v0": ("cmerl.envs.bilinear:Bilinear", {}),
+    "cmerl/Regulator-v0": ("cmerl.envs.regulator:Regulator", {}),
 }
 
 

@@ -14,6 +14,7 @@ from cmerl.oracles.grid import (
     smooth_model,
     solve_smooth,
 )
+from cmerl.oracles.operators import operator_norm
 from cmerl.oracles.regret import AnySolution, gap_regret, policy_regret
 from cmerl.oracles.riccati import (
     LinearQuadraticModel,
@@ -48,6 +49,7 @@ __all__ = [
     "gap_regret",
     "known_model",
     "linear_quadratic_model",
+    "operator_norm",
     "policy_regret",
     "smooth_model",
     "solve",
