@@ -277,7 +277,9 @@ class CMERL(ProvingAgent):
         if reward is None:
             raise InputError("this agent was given its reward function, which is not saved: pass reward=…")
         self._set_up(
-            tensors.get("all_states"), Options.from_spec(options, reward), RewardRange.from_spec(meta["rewards"])
+            tensors.get("all_states"),
+            Options.from_spec(options, reward, self.states, self.actions),
+            RewardRange.from_spec(meta["rewards"]),
         )
         self._contradicted = list(meta["contradicted"])
         self._memory.replay(tensors)

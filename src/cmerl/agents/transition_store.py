@@ -33,7 +33,9 @@ from cmerl.errors import InputError
 from cmerl.growing import nested, part
 from cmerl.kernels import RBF, Delta, Kernel
 from cmerl.kernels.spec import from_spec, to_spec
+from cmerl.objects import ObjectTable
 from cmerl.spaces import StateSpace
+from cmerl.spaces.resolution import rebind
 from cmerl.transitions import Transitions, concatenate
 
 FloatArray = NDArray[np.float64]
@@ -65,6 +67,7 @@ class Recipe:
         provable: whether bounds must hold: then "auto" stays exact, and V is interpolated as it is.
         seed: for random sketches.
         following: how many of the last actions give way to actions played, where there is a displacement.
+        action_objects: the actions, where they are objects.
     """
 
     kernel: Kernel | None
@@ -80,11 +83,16 @@ class Recipe:
     model: str = "direct"
     horizon: int = 1
     following: int = 0
+    action_objects: ObjectTable | None = None
 
     def kernels(self, rho: float, spread: FloatArray) -> tuple[Kernel, Kernel]:
         """k_φ and k_ψ, as given or as the data have it."""
         automatic = automatic_kernel(rho, self.states, spread, self.action_kernel, self.actions.shape[1])
         return self.kernel or automatic, self.value_kernel or automatic_value_kernel(self.states, spread)
+
+    def loaded(self, spec: dict[str, Any]) -> Kernel:
+        """A saved kernel, at the objects that were saved with it."""
+        return rebind(from_spec(spec), self.states, self.action_objects)
 
     @property
     def fixed(self) -> bool:
@@ -242,7 +250,7 @@ class Memory:
         self.n, self.batches = about["n"], None
         self._starts = list(tensors["memory.starts"])
         self.actions = tensors.get("memory.actions", self.recipe.actions)
-        self.kernel, self.value_kernel = from_spec(about["kernel"]), from_spec(about["value_kernel"])
+        self.kernel, self.value_kernel = (self.recipe.loaded(about[name]) for name in ("kernel", "value_kernel"))
         if about["backend"] == "displacement":
             self.displacement = self._make_displacement()
             self.embeddings = [self.displacement]

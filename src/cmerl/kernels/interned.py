@@ -13,6 +13,7 @@ from cmerl.errors import KernelError
 from cmerl.growing import GrowingMatrix
 from cmerl.kernels.base import FloatArray, Kernel, Points
 from cmerl.kernels.foreign import as_kernel
+from cmerl.kernels.spec import from_spec
 from cmerl.objects import ObjectTable
 
 LIMIT = 4000  # objects whose kernel matrix is kept: 128 MB
@@ -137,3 +138,18 @@ def walk(kernel: Kernel, change: Callable[[Kernel], Kernel | None]) -> Kernel:
 def bind(kernel: Kernel, tables: dict[str, ObjectTable]) -> Kernel:
     """The kernel with every `Interned` part at the table of its name."""
     return walk(kernel, lambda k: replace(k, table=tables[k.part]) if isinstance(k, Interned) else None)
+
+
+def table_spec(table: ObjectTable) -> dict[str, Any]:
+    """Objects as JSON, with the blocks in which kernel matrices of them were computed."""
+    grown = [[kernel.spec(), gram.sizes] for kernel, gram in table.caches.items()]
+    return {"objects": table.to_json(), "grown": grown}
+
+
+def table_from_spec(spec: dict[str, Any]) -> ObjectTable:
+    """The inverse of ``table_spec``: the same objects, and the same matrices bit for bit."""
+    table = ObjectTable.from_json(spec["objects"])
+    for about, sizes in spec["grown"]:
+        kernel = from_spec(about)
+        table.caches[kernel] = Gram(kernel, table, sizes)
+    return table
