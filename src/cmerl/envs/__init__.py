@@ -13,10 +13,15 @@ if TYPE_CHECKING:
     from cmerl.envs.finite import FiniteMDP
     from cmerl.envs.gridworld import GridWorld
     from cmerl.envs.inventory import Inventory, Prices
+    from cmerl.envs.knapsack import Knapsack
     from cmerl.envs.linear_quadratic import LinearQuadratic
+    from cmerl.envs.molecule import Molecule
+    from cmerl.envs.object_world import ObjectWorld
     from cmerl.envs.pball import BallDynamics, PBall2D
     from cmerl.envs.random_worlds import RandomMDP, random_mdp
     from cmerl.envs.riverswim import RiverSwim
+    from cmerl.envs.routing import Routing
+    from cmerl.envs.string_edit import StringEdit
     from cmerl.envs.swing_up import CartPoleSwingUp
     from cmerl.envs.two_rooms import RoomDynamics, TwoRooms
 
@@ -28,12 +33,17 @@ __all__ = [
     "FiniteMDP",
     "GridWorld",
     "Inventory",
+    "Knapsack",
     "LinearQuadratic",
+    "Molecule",
+    "ObjectWorld",
     "PBall2D",
     "Prices",
     "RandomMDP",
     "RiverSwim",
     "RoomDynamics",
+    "Routing",
+    "StringEdit",
     "TwoRooms",
     "random_mdp",
     "register",
@@ -47,6 +57,11 @@ _HOMES = {
     "FiniteMDP": "finite",
     "GridWorld": "gridworld",
     "Inventory": "inventory",
+    "Knapsack": "knapsack",
+    "Molecule": "molecule",
+    "Routing": "routing",
+    "StringEdit": "string_edit",
+    "ObjectWorld": "object_world",
     "LinearQuadratic": "linear_quadratic",
     "PBall2D": "pball",
     "Prices": "inventory",

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cmerl.errors import InputError
-from cmerl.kernels.base import FloatArray
+from cmerl.kernels.base import FloatArray, Points
 from cmerl.kernels.checks import positive
 from cmerl.kernels.structured import ObjectKernel
 
@@ -37,17 +37,30 @@ class _OrderKernel(ObjectKernel):
         """1, as k(x, x) = 1."""
         return 1.0
 
+    def read_all(self, X: Points) -> list[Any]:
+        """For each order, which of two items comes first (n, pairs); raises with the position of what is no order."""
+        if not (isinstance(X, np.ndarray) and X.ndim == 2):
+            return super().read_all(X)
+        ordered = np.sort(X, axis=1)
+        repeated = (ordered[:, 1:] == ordered[:, :-1]).any(axis=1)
+        if repeated.any():
+            super().read_all(X[repeated.argmax() :][:1])
+        return list(self._signs(X))
+
     def _read(self, x: Any) -> NDArray[np.int8]:
         row = np.asarray(x)
         if row.ndim != 1 or row.dtype.kind not in "iuf":
             raise InputError(f"an order is a row of different numbers, but this is {x!r}")
         if len(np.unique(row)) < len(row):
             raise InputError(f"an order has every item once, but this is {row.tolist()}")
-        ranks = row if getattr(self, "ranks", False) else np.argsort(np.argsort(row, kind="stable"))
-        if not getattr(self, "ranks", False):
-            ranks = np.argsort(ranks)  # the place of each item
-        i, j = _pairs(len(row))
-        return np.sign(ranks[i] - ranks[j]).astype(np.int8)
+        return np.asarray(self._signs(row[None])[0])
+
+    def _signs(self, X: NDArray[Any]) -> NDArray[np.int8]:
+        """Which of two items comes first (n, pairs), of orders (n, items)."""
+        # The items by size, then the place of each; a rank is a place already.
+        ranks = X if getattr(self, "ranks", False) else np.argsort(X, axis=1, kind="stable")
+        i, j = np.triu_indices(X.shape[1], 1)
+        return np.sign(ranks[:, i] - ranks[:, j]).astype(np.int8)
 
     def _matrix(self, A: list[Any], B: list[Any]) -> FloatArray:
         a, b = _stack(A), _stack(B)
@@ -100,10 +113,6 @@ class Mallows(_OrderKernel):
     def _of_agreement(self, agreement: FloatArray, pairs: int) -> FloatArray:
         K: FloatArray = np.exp(-self.decay * (pairs - agreement) / 2.0)
         return K
-
-
-def _pairs(items: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    return np.triu_indices(items, 1)
 
 
 def _stack(A: list[Any]) -> FloatArray:

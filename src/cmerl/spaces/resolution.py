@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from gymnasium import spaces
 
 from cmerl.errors import KernelError
 from cmerl.kernels import (
@@ -146,6 +147,8 @@ def rebind(kernel: Kernel, states: StateSpace, actions: ObjectTable | None) -> K
 def object_kernel(part: Part) -> Kernel:
     """The default kernel on the numbers of a part's objects."""
     assert part.space is not None
+    if isinstance(part.space, spaces.Box):  # a large picture: equal or not, which its number tells
+        return Delta()
     return Interned(default_kernel(part.space), part.name, part.table)
 
 
