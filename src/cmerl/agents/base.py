@@ -453,7 +453,7 @@ class Agent(ABC):
     def _optimum(self, start: Any) -> float:
         """V*₁ at the first observation, where the model is known and solved."""
         assert self._solution is not None
-        if isinstance(self._model, oracles.FiniteModel):
+        if isinstance(self._model, oracles.FiniteModel | oracles.TableModel):
             start = self._model.index(start)
         return float(self._solution.value(start))
 
@@ -462,6 +462,9 @@ class Agent(ABC):
             return None, None
         if self._solution is None:  # a grid takes a second, which an agent that never learns need not wait for
             self._solution = oracles.solve(self._model, self.horizon)
+        if isinstance(self._model, oracles.TableModel):  # deterministic: what the gaps sum to is the policy's regret
+            numbers = [self._model.index(obs) for obs in seen.observations]
+            return oracles.gap_regret(self._solution, numbers, [int(a) for a in seen.actions]), "gaps"
         if not isinstance(self._model, oracles.FiniteModel):
             # The expectation of the gaps' sum is V* − V^π. That itself would need the policy on the whole grid
             # after every episode, which costs far more than the agent does.

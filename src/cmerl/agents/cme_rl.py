@@ -517,7 +517,9 @@ class CMERL(Agent):
             raise InputError("this agent was given its reward function, which is not saved: pass reward=…")
         self._parts = Parts()
         self._assemble(
-            tensors.get("all_states"), Options.from_spec(options, reward), RewardRange.from_spec(meta["rewards"])
+            tensors.get("all_states"),
+            Options.from_spec(options, reward, self.states, self.actions),
+            RewardRange.from_spec(meta["rewards"]),
         )
         if self.mode.provable and self.proving.proofs is not None:
             self.proving.proofs.contradicted = list(meta["contradicted"])

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cmerl.agents.settings import KernelSettings
-from cmerl.kernels import RBF, Columns, Constant, Delta, Hamming, Kernel, Matern, StateAction
+from cmerl.kernels import RBF, Columns, Constant, Delta, Hamming, Kernel, Matern, Product, StateAction
 from cmerl.spaces import StateSpace
+from cmerl.spaces.resolution import object_kernel
 from cmerl.transitions import Transitions
 
 FloatArray = NDArray[np.float64]
@@ -43,10 +44,15 @@ def automatic_value_kernel(states: StateSpace, spread: FloatArray, settings: Ker
     return state_kernel(lambda width: Matern(1.5, width), settings.width, states, spread, settings)
 
 
+def automatic_state_kernel(states: StateSpace, settings: KernelSettings) -> Kernel:
+    """The kernel on states without numbers: categories that are equal, times the kernels of objects."""
+    return state_kernel(RBF, settings.width, states, np.ones(states.dims), settings)
+
+
 def state_kernel(
     family: Callable[[Any], Kernel], width: float, states: StateSpace, spread: FloatArray, settings: KernelSettings
 ) -> Kernel:
-    """A smooth kernel on numbers times one that asks whether categories are equal.
+    """A smooth kernel on numbers, times one that asks whether categories are equal, times those of objects.
 
     Args:
         family: makes the smooth kernel from its widths.
@@ -56,15 +62,25 @@ def state_kernel(
         settings: up to how many combinations of categories each is learned on its own.
     """
     numbers = np.flatnonzero(~states.categories)
-    categories = np.flatnonzero(states.categories)
+    objects = {states.columns_of(part): object_kernel(part) for part in states.objects}
+    categories = np.setdiff1d(np.flatnonzero(states.categories), [column for (column,) in objects])
+    kernels: list[Kernel] = [Columns(kernel, columns) for columns, kernel in objects.items()]
     matching: Kernel = Delta() if states.combinations <= settings.few or not numbers.size else Hamming()
-    if not numbers.size:
+    if not numbers.size and not objects:
         return matching
+    if categories.size:
+        kernels.insert(0, Columns(matching, tuple(categories.tolist())))
+    if not numbers.size:
+        return _product(kernels)
     widths = width * np.sqrt(max(1.0, len(numbers) / 2)) * spread[numbers]
     smooth = family(float(widths[0]) if np.all(widths == widths[0]) else tuple(widths.tolist()))
-    if not categories.size:
+    if not kernels:
         return smooth
-    return Columns(smooth, tuple(numbers.tolist())) * Columns(matching, tuple(categories.tolist()))
+    return _product([Columns(smooth, tuple(numbers.tolist())), *kernels])
+
+
+def _product(kernels: Sequence[Kernel]) -> Kernel:
+    return kernels[0] if len(kernels) == 1 else Product(tuple(kernels))
 
 
 def seen_spread(states: StateSpace, rows: FloatArray, sensible: tuple[float, float]) -> FloatArray:

@@ -9,7 +9,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from cmerl.agents.default_kernels import automatic_kernel, automatic_value_kernel
+from cmerl.agents.default_kernels import automatic_kernel, automatic_state_kernel, automatic_value_kernel
 from cmerl.agents.settings import KernelSettings, Settings
 from cmerl.agents.transition_store import BACKENDS, MODELS, Recipe
 from cmerl.confidence import Auto as AutoMode
@@ -18,6 +18,7 @@ from cmerl.errors import InputError
 from cmerl.kernels import Delta, Kernel, StateAction, as_kernel, from_spec
 from cmerl.spaces import StateSpace
 from cmerl.spaces.actions import ActionSet
+from cmerl.spaces.resolution import rebind, resolve_kernel, resolve_state_kernel
 
 STABLE_RIDGE = 1e-6  # relative to B_φ²: after a million visits σ is then still right to 1e-4
 
@@ -136,6 +137,7 @@ class Options:
             provable=self.mode.provable,
             seed=seed,
             settings=self.settings,
+            action_objects=actions.objects,
         )
 
     def spec(self) -> dict[str, Any]:
@@ -150,12 +152,18 @@ class Options:
         }
 
     @classmethod
-    def from_spec(cls, spec: dict[str, Any], reward: RewardFunction | Literal["learned"]) -> Self:
-        """The inverse of ``spec``."""
+    def from_spec(
+        cls, spec: dict[str, Any], reward: RewardFunction | Literal["learned"], states: StateSpace, actions: ActionSet
+    ) -> Self:
+        """The inverse of ``spec``, for states and actions that were loaded before."""
+        kernel, value_kernel = (
+            None if spec[name] == "auto" else rebind(from_spec(spec[name]), states, actions.objects)
+            for name in ("kernel", "value_kernel")
+        )
         return cls(
             **{name: spec[name] for name in PLAIN_OPTIONS},
-            kernel=None if spec["kernel"] == "auto" else from_spec(spec["kernel"]),
-            value_kernel=None if spec["value_kernel"] == "auto" else from_spec(spec["value_kernel"]),
+            kernel=kernel,
+            value_kernel=value_kernel,
             mode=mode_from_spec(spec["mode"]),
             settings=Settings.from_spec(spec.get("settings", {})),
             reward=reward,
@@ -202,11 +210,13 @@ def choose_kernel(
 ) -> Kernel | None:
     """The kernel on state-actions, or None to let the memory choose it from the data."""
     if not isinstance(kernel, str):
-        return as_kernel(kernel)
+        return resolve_kernel(as_kernel(kernel), states, actions)
     if kernel != "auto":
         raise InputError(f"kernel must be a kernel or 'auto', not {kernel!r}")
     if states.integer:
         return StateAction(Delta(), actions.kernel, actions.rows.shape[1])
+    if states.categories.all():  # objects, and nothing whose width the data could tell
+        return StateAction(automatic_state_kernel(states, settings), actions.kernel, actions.rows.shape[1])
     # A proof is about one kernel, fixed before the data.
     if not provable:
         return None
@@ -219,7 +229,9 @@ def choose_value_kernel(
 ) -> Kernel | None:
     """The kernel on states, or None to let the memory choose it from the data."""
     if not isinstance(value_kernel, str):
-        return as_kernel(value_kernel)
+        return resolve_state_kernel(as_kernel(value_kernel), states)
+    if states.objects and isinstance(kernel, StateAction):
+        return kernel.state_kernel
     if states.integer:
         return kernel.state_kernel if isinstance(kernel, StateAction) else Delta()
     return automatic_value_kernel(states, np.ones(states.dims), settings) if provable else None

@@ -34,9 +34,11 @@ from cmerl.growing import nested, part
 from cmerl.kernels import RBF, Delta, Kernel
 from cmerl.kernels.spec import from_spec, to_spec
 from cmerl.model_selection import Choice, choose_actor, displacement_is_better
+from cmerl.objects import ObjectTable
 from cmerl.planning import is_kernel_embedding
 from cmerl.rollback import all_or_nothing
 from cmerl.spaces import StateSpace
+from cmerl.spaces.resolution import rebind
 from cmerl.transitions import Transitions, concatenate
 
 FloatArray = NDArray[np.float64]
@@ -66,6 +68,7 @@ class Recipe:
         provable: whether bounds must hold: then "auto" stays exact, and V is interpolated as it is.
         seed: for random sketches.
         settings: all numbers.
+        action_objects: the actions, where they are objects.
     """
 
     kernel: Kernel | None
@@ -81,12 +84,17 @@ class Recipe:
     model: str = "direct"
     horizon: int = 1
     settings: Settings = field(default_factory=Settings)
+    action_objects: ObjectTable | None = None
 
     def kernels(self, rho: float, spread: FloatArray) -> tuple[Kernel, Kernel]:
         """k_φ and k_ψ, as given or as the data have it."""
         about, dims = self.settings.kernels, self.actions.shape[1]
         automatic = automatic_kernel(rho, self.states, spread, self.action_kernel, dims, about)
         return self.kernel or automatic, self.value_kernel or automatic_value_kernel(self.states, spread, about)
+
+    def loaded(self, spec: dict[str, Any]) -> Kernel:
+        """A saved kernel, at the objects that were saved with it."""
+        return rebind(from_spec(spec), self.states, self.action_objects)
 
     @property
     def fixed(self) -> bool:
@@ -277,7 +285,7 @@ class TransitionStore:
         about = json.loads(tensors["memory.about"].tobytes())
         self.n, self.batches = about["n"], None
         self._starts = list(tensors["memory.starts"])
-        self.kernel, self.value_kernel = from_spec(about["kernel"]), from_spec(about["value_kernel"])
+        self.kernel, self.value_kernel = (self.recipe.loaded(about[name]) for name in ("kernel", "value_kernel"))
         if about["backend"] == "displacement":
             displacement = self._make_displacement()
             actor = self.recipe.settings.selection.shooting if about["searches"] else Greedy()

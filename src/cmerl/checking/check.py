@@ -18,7 +18,8 @@ from cmerl.envs.checks import check_count
 from cmerl.errors import InputError
 from cmerl.spaces import StateSpace
 from cmerl.spaces.actions import ActionSet
-from cmerl.spaces.parts import is_text, take_apart
+from cmerl.spaces.parts import take_apart
+from cmerl.spaces.structured import default_kernel
 
 LONGEST = 500  # steps of an episode that is played to look at it
 MANY_COLUMNS = 30
@@ -69,10 +70,7 @@ def _check_interface(env: Env, horizon: int | None) -> tuple[list[Finding], dict
     try:
         states = StateSpace.of(env.observation_space)
         choices["observations"] = states.describe()
-        ignored = _text_parts(env.observation_space)
-        if ignored:
-            what = f"the observation's text ({', '.join(ignored)}) is ignored"
-            findings.append(Finding("note", "text", what, "if it tells the task, encode it as numbers in a wrapper"))
+        findings += _check_objects(states)
         if states.dims > MANY_COLUMNS and not states.integer:
             what = f"an observation has {states.dims} numbers; kernels on so many learn little from few episodes"
             findings.append(
@@ -91,15 +89,23 @@ def _check_interface(env: Env, horizon: int | None) -> tuple[list[Finding], dict
     return findings, choices
 
 
-def _text_parts(space: gymnasium.Space[Any], path: str = "") -> list[str]:
-    if is_text(space):
-        return [path]
-    inner: Any = {}
-    if isinstance(space, gymnasium.spaces.Dict):
-        inner = space.spaces
-    elif isinstance(space, gymnasium.spaces.Tuple):
-        inner = dict(enumerate(space.spaces))
-    return [name for key, part in inner.items() for name in _text_parts(part, f"{path}.{key}" if path else str(key))]
+def _check_objects(states: StateSpace) -> list[Finding]:
+    """Which kernels objects get by default, and what is a picture."""
+    findings = []
+    for part in states.parts:
+        if part.space is not None and isinstance(part.space, gymnasium.spaces.Box):
+            what = f"{part.where} is a picture of {part.space.shape}: equal pictures are one state, others are unlike"
+            fix = "pass kernel=cmerl.kernels.FeatureMap(function, RBF(…)) with features that you extract"
+            findings.append(Finding("warning", "picture", what, fix))
+        elif part.space is not None:
+            what = f"{part.where} is a {type(part.space).__name__}, compared by {default_kernel(part.space)!r}"
+            fix = "if another kernel fits better, pass it as kernel=…"
+            findings.append(Finding("note", "objects", what, fix))
+        elif part.kind == "categories" and len(part.shape) > 1:
+            what = f"{part.where} is a picture of {len(part.low)} whole numbers, each taken for a category"
+            fix = "if they are colours, pass kernel=cmerl.kernels.FeatureMap(function, RBF(…)) with your features"
+            findings.append(Finding("note", "picture", what, fix))
+    return findings
 
 
 def _explore(env: Env, seed: int, steps: int) -> list[Episode]:

@@ -14,12 +14,17 @@ if TYPE_CHECKING:
     from cmerl.envs.finite import FiniteMDP
     from cmerl.envs.gridworld import GridWorld
     from cmerl.envs.inventory import Inventory, Prices
+    from cmerl.envs.knapsack import Knapsack
     from cmerl.envs.linear_mixture import LinearMixture
     from cmerl.envs.linear_quadratic import LinearQuadratic
+    from cmerl.envs.molecule import Molecule
+    from cmerl.envs.object_world import ObjectWorld
     from cmerl.envs.pball import BallDynamics, PBall2D
     from cmerl.envs.random_worlds import RandomMDP, random_mdp
     from cmerl.envs.regulator import Regulator, RegulatorDynamics
     from cmerl.envs.riverswim import RiverSwim
+    from cmerl.envs.routing import Routing
+    from cmerl.envs.string_edit import StringEdit
     from cmerl.envs.swing_up import CartPoleSwingUp
     from cmerl.envs.two_rooms import RoomDynamics, TwoRooms
 
@@ -32,8 +37,11 @@ __all__ = [
     "FiniteMDP",
     "GridWorld",
     "Inventory",
+    "Knapsack",
     "LinearMixture",
     "LinearQuadratic",
+    "Molecule",
+    "ObjectWorld",
     "PBall2D",
     "Prices",
     "RandomMDP",
@@ -41,6 +49,8 @@ __all__ = [
     "RegulatorDynamics",
     "RiverSwim",
     "RoomDynamics",
+    "Routing",
+    "StringEdit",
     "TwoRooms",
     "random_mdp",
     "register",
@@ -56,6 +66,11 @@ _HOMES = {
     "GridWorld": "gridworld",
     "Inventory": "inventory",
     "LinearMixture": "linear_mixture",
+    "Knapsack": "knapsack",
+    "Molecule": "molecule",
+    "Routing": "routing",
+    "StringEdit": "string_edit",
+    "ObjectWorld": "object_world",
     "LinearQuadratic": "linear_quadratic",
     "PBall2D": "pball",
     "Prices": "inventory",

@@ -9,6 +9,7 @@ from typing import Any
 
 from cmerl.errors import KernelError
 from cmerl.kernels.base import REGISTRY, Kernel
+from cmerl.objects import from_json
 
 
 def to_spec(kernel: Kernel) -> dict[str, Any]:
@@ -17,7 +18,9 @@ def to_spec(kernel: Kernel) -> dict[str, Any]:
     if "__dataclass_fields__" not in cls.__dict__:  # an inherited list of fields would miss the class's own
         raise KernelError(f"{cls.__name__} cannot be saved: decorate it with @dataclass(frozen=True).")
     return {"type": cls.__name__} | {
-        field.name: _encode(getattr(kernel, field.name), f"{cls.__name__}.{field.name}") for field in fields(kernel)
+        field.name: _encode(getattr(kernel, field.name), f"{cls.__name__}.{field.name}")
+        for field in fields(kernel)
+        if field.init
     }
 
 
@@ -33,8 +36,9 @@ def from_spec(spec: Mapping[str, Any]) -> Kernel:
     if cls is None or inspect.isabstract(cls):
         known = ", ".join(sorted(name for name, c in REGISTRY.items() if not inspect.isabstract(c)))
         raise KernelError(f"There is no kernel named {spec['type']!r}; import its module, or use {known}.")
-    allowed = {field.name for field in fields(cls)}
-    required = {f.name for f in fields(cls) if f.default is MISSING and f.default_factory is MISSING}
+    settable = [field for field in fields(cls) if field.init]
+    allowed = {field.name for field in settable}
+    required = {f.name for f in settable if f.default is MISSING and f.default_factory is MISSING}
     given = set(spec) - {"type"}
     if wrong := sorted(given - allowed):
         raise KernelError(f"{cls.__name__} has no parameter {', '.join(wrong)}.")
@@ -55,7 +59,7 @@ def _encode(value: Any, where: str) -> Any:
 
 def _decode(value: Any) -> Any:
     if isinstance(value, Mapping):
-        return from_spec(value)
+        return from_json(value["object"]) if set(value) == {"object"} else from_spec(value)
     if isinstance(value, list | tuple):
         return tuple(_decode(v) for v in value)
     return value

@@ -24,6 +24,7 @@ from cmerl.oracles.riccati import (
     linear_quadratic_model,
     solve_linear_quadratic,
 )
+from cmerl.oracles.tables import TableModel, table_model
 
 __all__ = [
     "SUM_TOLERANCE",
@@ -41,6 +42,7 @@ __all__ = [
     "QuadraticSolution",
     "SmoothModel",
     "Solution",
+    "TableModel",
     "evaluate",
     "evaluate_linear_policy",
     "evaluate_smooth",
@@ -55,4 +57,5 @@ __all__ = [
     "solve",
     "solve_linear_quadratic",
     "solve_smooth",
+    "table_model",
 ]

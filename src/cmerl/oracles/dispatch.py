@@ -23,19 +23,20 @@ from cmerl.oracles.riccati import (
     linear_quadratic_model,
     solve_linear_quadratic,
 )
+from cmerl.oracles.tables import TableModel, evaluate_table, solve_table, table_model
 
-Model = FiniteModel | SmoothModel | LinearQuadraticModel
+Model = FiniteModel | SmoothModel | LinearQuadraticModel | TableModel
 
 
 def known_model(env: Any) -> Model | None:
     """Return what ``env`` lets us know of its dynamics, or None; a model is returned as it is."""
     if isinstance(env, Model):
         return env
-    return finite_model(env) or smooth_model(env) or linear_quadratic_model(env)
+    return finite_model(env) or smooth_model(env) or linear_quadratic_model(env) or table_model(env)
 
 
 @overload
-def solve(env: FiniteModel, horizon: int) -> Solution: ...
+def solve(env: FiniteModel | TableModel, horizon: int) -> Solution: ...
 @overload
 def solve(env: SmoothModel, horizon: int) -> GridSolution: ...
 @overload
@@ -46,20 +47,22 @@ def solve(env: Any, horizon: int) -> Solution | GridSolution | QuadraticSolution
     """Return V* and Q* over ``horizon`` steps: on a grid for smooth worlds, exact for all others.
 
     Args:
-        env: A model, or an environment that exposes one (see :func:`finite_model`, :func:`smooth_model` and
-            :func:`linear_quadratic_model`).
+        env: A model, or an environment that exposes one (see :func:`finite_model`, :func:`table_model`,
+            :func:`smooth_model` and :func:`linear_quadratic_model`).
         horizon: Number of steps H ≥ 1.
     """
     model, horizon = _require_model(env), check_horizon(horizon)
     if isinstance(model, FiniteModel):
         return solve_finite(model, horizon)
+    if isinstance(model, TableModel):
+        return solve_table(model, horizon)
     if isinstance(model, LinearQuadraticModel):
         return solve_linear_quadratic(model, horizon)
     return solve_smooth(model, horizon)
 
 
 @overload
-def evaluate(env: FiniteModel, policy: Any, horizon: int) -> Evaluation: ...
+def evaluate(env: FiniteModel | TableModel, policy: Any, horizon: int) -> Evaluation: ...
 @overload
 def evaluate(env: SmoothModel, policy: Any, horizon: int) -> GridEvaluation: ...
 @overload
@@ -84,6 +87,8 @@ def evaluate(env: Any, policy: Any, horizon: int) -> Evaluation | GridEvaluation
     model, horizon = _require_model(env), check_horizon(horizon)
     if isinstance(model, FiniteModel):
         return evaluate_finite(model, policy, horizon)
+    if isinstance(model, TableModel):
+        return evaluate_table(model, policy, horizon)
     if isinstance(model, LinearQuadraticModel):
         return evaluate_linear_policy(model, policy, horizon)
     return evaluate_smooth(model, policy, horizon)
@@ -94,6 +99,7 @@ def _require_model(env: Any) -> Model:
     if model is None:
         raise InputError(
             "an exact value needs a known model: env.unwrapped must expose arrays P (S, A, S) and R (S, A), "
-            "or dynamics that are a cmerl.oracles.SmoothModel or LinearQuadraticModel."
+            "a cmerl.oracles.TableModel as model, or "
+            "dynamics that are a cmerl.oracles.SmoothModel or LinearQuadraticModel."
         )
     return model

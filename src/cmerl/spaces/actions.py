@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from cmerl.errors import InputError
 from cmerl.kernels import RBF, Delta, Kernel
+from cmerl.objects import ObjectTable
 from cmerl.spaces.candidates import candidates
 
 FloatArray = NDArray[np.float64]
@@ -75,11 +76,13 @@ class ActionSet:
         values: what ``env.step`` takes, by index.
         rows: what the kernel sees (A, d_a): finitely many actions as they are, continuous ones scaled to [−1, 1].
         scale: of continuous actions; None where there are no others but these.
+        objects: the actions where they are objects (of Tuple, Dict, Text, …), whose rows are numbers of this table.
     """
 
     values: tuple[Any, ...]
     rows: FloatArray
     scale: ActionScale | None = None
+    objects: ObjectTable | None = None
 
     def __len__(self) -> int:
         return len(self.values)
@@ -98,6 +101,9 @@ class ActionSet:
             actions: candidates of any space; then there are no others.
             rng: places automatic candidates of a continuous space.
         """
+        if not isinstance(space, spaces.Discrete | spaces.MultiDiscrete | spaces.MultiBinary | spaces.Box):
+            values = _given(space, actions) if actions is not None else enumerate_objects(space)
+            return cls._of_objects(values, ObjectTable())
         if actions is not None:
             return cls._with_rows(_given(space, actions), None)
         scale = ActionScale.of(space) if isinstance(space, spaces.Box) else None
@@ -127,12 +133,16 @@ class ActionSet:
 
     def encode(self, action: Any) -> FloatArray:
         """What the kernel sees of an action (1, d_a), one of ``values`` or another."""
+        if self.objects is not None:
+            return np.array([[float(self.objects.add(action))]])
         if self.scale is not None:
             return self.scale.encode(np.asarray(action)[None])
         return np.array([np.ravel(action)], dtype=np.float64)
 
     def decode(self, row: FloatArray) -> Any:
         """The action of the environment behind a row (d_a,)."""
+        if self.objects is not None:
+            return self.objects[int(row[0])]
         if self.scale is not None:
             return self.scale.decode(row[None])[0]
         first = self.values[0]
@@ -140,6 +150,8 @@ class ActionSet:
 
     def spec(self) -> dict[str, Any]:
         """How actions are handed to the environment, as JSON."""
+        if self.objects is not None:
+            return {"objects": self.objects.to_json()}
         first = np.asarray(self.values[0])
         bounds = None if self.scale is None else [self.scale.low.tolist(), self.scale.high.tolist()]
         return {"shape": list(first.shape), "dtype": first.dtype.str, "bounds": bounds}
@@ -147,11 +159,16 @@ class ActionSet:
     @property
     def table(self) -> FloatArray:
         """The actions as they are (A, d_a), for saving."""
+        if self.objects is not None:
+            return self.rows
         return np.array([np.ravel(a) for a in self.values], dtype=np.float64)
 
     @classmethod
     def from_spec(cls, spec: dict[str, Any], table: FloatArray) -> ActionSet:
         """The inverse of ``spec`` and ``table``."""
+        if "objects" in spec:
+            known = ObjectTable.from_json(spec["objects"])
+            return cls._of_objects([known[int(row[0])] for row in table], known)
         values: list[Any] = [row.reshape(spec["shape"]).astype(spec["dtype"]) for row in table]
         if not spec["shape"]:
             values = [int(a) for a in values]
@@ -161,19 +178,54 @@ class ActionSet:
         return cls._with_rows(values, ActionScale(low, high, tuple(spec["shape"]), spec["dtype"]))
 
     @classmethod
+    def _of_objects(cls, values: Sequence[Any], table: ObjectTable) -> ActionSet:
+        rows = np.array([[float(table.add(a))] for a in values])
+        return cls(tuple(table[int(row[0])] for row in rows), rows, None, table)
+
+    @classmethod
     def _with_rows(cls, values: Sequence[Any], scale: ActionScale | None) -> ActionSet:
         found = cls(tuple(values), np.empty((0, 1)), scale)
         return cls(found.values, np.vstack([found.encode(a) for a in values]), scale)
 
 
 def _given(space: spaces.Space[Any], actions: Sequence[Any]) -> list[Any]:
-    values = [np.asarray(a, dtype=space.dtype) if space.shape else a for a in actions]
+    values = [np.asarray(a, dtype=space.dtype) if space.shape and not isinstance(a, str) else a for a in actions]
     for a in values:
         if not space.contains(a):
             raise InputError(f"the candidate action {a!r} is not in the action space {space}")
     if not values:
         raise InputError("actions must hold at least one candidate")
     return values
+
+
+def enumerate_objects(space: spaces.Space[Any]) -> list[Any]:
+    """All elements of a small finite space of objects: Text, Tuple, Dict and OneOf of finite spaces."""
+    found = list(itertools.islice(_elements(space), MOST_ACTIONS + 1))
+    if len(found) > MOST_ACTIONS:
+        raise InputError(
+            f"the action space {space} has more than {MOST_ACTIONS} actions: pass actions=[…] with candidates"
+        )
+    return found
+
+
+def _elements(space: spaces.Space[Any]) -> Iterator[Any]:
+    if isinstance(space, spaces.Tuple):
+        yield from itertools.product(*(list(_few(inner)) for inner in space.spaces))
+    elif isinstance(space, spaces.Dict):
+        for values in itertools.product(*(list(_few(inner)) for inner in space.spaces.values())):
+            yield dict(zip(space.spaces, values, strict=True))
+    elif isinstance(space, spaces.OneOf):
+        for i, inner in enumerate(space.spaces):
+            yield from ((np.int64(i), value) for value in _few(inner))
+    elif isinstance(space, spaces.Text):
+        for length in range(space.min_length, space.max_length + 1):
+            yield from map("".join, itertools.product(space.character_list, repeat=length))
+    else:
+        yield from _enumerate(space)
+
+
+def _few(space: spaces.Space[Any]) -> Iterator[Any]:
+    return itertools.islice(_elements(space), MOST_ACTIONS + 1)
 
 
 def _enumerate(space: spaces.Space[Any]) -> list[Any]:

@@ -46,7 +46,7 @@ class ColumnScale:
     def of(cls, parts: Sequence[Part], angles: Angles = ()) -> ColumnScale:
         """The scale for all parts, one after the other."""
         low, high = (np.concatenate([getattr(p, name) for p in parts]) for name in ("low", "high"))
-        category = np.concatenate([np.full(len(p.low), p.kind == "categories") for p in parts])
+        category = np.concatenate([np.full(len(p.low), p.kind != "numbers") for p in parts])
         with np.errstate(over="ignore"):
             width = high - low
         bounded = (width > 0) & (width <= WIDEST) & ~category

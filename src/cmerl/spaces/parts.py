@@ -1,8 +1,7 @@
-"""Observations taken apart: every array of numbers inside a Gymnasium space, and where it is found."""
+"""Observations taken apart: every array of numbers and every object inside a Gymnasium space, and where it is."""
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -12,32 +11,43 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 
 from cmerl.errors import InputError
+from cmerl.objects import ObjectTable
+from cmerl.spaces import structured
 
 FloatArray = NDArray[np.float64]
 Path = tuple[str | int, ...]
 
-log = logging.getLogger("cmerl")
-
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """One array of numbers inside an observation.
+    """One array of numbers, or one object, inside an observation.
 
     Attributes:
         path: keys and positions that lead to it; empty if it is the whole observation.
-        kind: "numbers" have distances between them, "categories" are equal or not.
+        kind: "numbers" have distances between them, "categories" are equal or not; "objects" are text,
+            sequences, graphs and the like, and are passed around as their numbers in ``table``.
         shape: its shape.
         low: declared smallest values (d,), −∞ where there are none.
         high: declared largest values (d,).
         dtype: what ``decode`` gives back.
+        space: of objects, else None.
+        table: the objects seen so far, else None.
     """
 
     path: Path
-    kind: Literal["numbers", "categories"]
+    kind: Literal["numbers", "categories", "objects"]
     shape: tuple[int, ...]
     low: FloatArray
     high: FloatArray
     dtype: str
+    space: spaces.Space[Any] | None = None
+    table: ObjectTable | None = None
+
+    @classmethod
+    def of_objects(cls, space: spaces.Space[Any], path: Path, table: ObjectTable | None = None) -> Part:
+        """A part whose values are objects of a space."""
+        ends = np.zeros(1), np.full(1, np.inf)
+        return cls(path, "objects", (), *ends, "<i8", space, ObjectTable() if table is None else table)
 
     @property
     def name(self) -> str:
@@ -57,6 +67,12 @@ class Part:
                 value = value[key]
             except (KeyError, IndexError, TypeError):
                 raise InputError(f"{self.where} is missing in {obs!r}") from None
+        if self.space is not None and self.table is not None:
+            try:
+                structured.check(self.space, value)
+                return np.array([float(self.table.add(value))])
+            except InputError as error:
+                raise InputError(f"{self.where} is not what its space declares: {error}") from None
         try:
             x = np.array(value, dtype=np.float64)
         except (TypeError, ValueError):
@@ -66,12 +82,16 @@ class Part:
         return x.ravel()
 
     def restore(self, row: FloatArray) -> Any:
-        """The array (or number) behind a row (d,)."""
+        """The array (or number, or object) behind a row (d,)."""
+        if self.table is not None:
+            return self.table[int(row[0])]
         value = np.rint(row) if np.dtype(self.dtype).kind in "iub" else row
         return value.reshape(self.shape).astype(self.dtype) if self.shape else np.dtype(self.dtype).type(value[0])
 
     def spec(self) -> dict[str, Any]:
-        """A JSON-able description."""
+        """A JSON-able description, without the objects seen."""
+        if self.space is not None:
+            return {"path": list(self.path), "kind": self.kind, "space": structured.to_spec(self.space)}
         bounds = [[x if np.isfinite(x) else None for x in bound.tolist()] for bound in (self.low, self.high)]
         about = {"path": list(self.path), "kind": self.kind, "shape": list(self.shape), "dtype": self.dtype}
         return {**about, "low": bounds[0], "high": bounds[1]}
@@ -79,6 +99,8 @@ class Part:
     @classmethod
     def from_spec(cls, spec: dict[str, Any]) -> Part:
         """The inverse of ``spec``."""
+        if spec["kind"] == "objects":
+            return cls.of_objects(structured.from_spec(spec["space"]), tuple(spec["path"]))
         low = np.array([-np.inf if x is None else x for x in spec["low"]])
         high = np.array([np.inf if x is None else x for x in spec["high"]])
         return cls(tuple(spec["path"]), spec["kind"], tuple(spec["shape"]), low, high, spec["dtype"])
@@ -92,15 +114,10 @@ def take_apart(space: spaces.Space[Any], path: Path = ()) -> Iterator[Part]:
     elif isinstance(space, spaces.Tuple):
         for i, inner in enumerate(space.spaces):
             yield from take_apart(inner, (*path, i))
-    elif is_text(space) and path:
-        log.info("the observation's part %r is text and is ignored", ".".join(map(str, path)))
+    elif structured.is_structured(space):
+        yield Part.of_objects(space, path)
     else:
         yield _leaf(space, path)
-
-
-def is_text(space: spaces.Space[Any]) -> bool:
-    """Whether a space holds text: Gymnasium's Text, or one of a library's own, such as MiniGrid's missions."""
-    return isinstance(space, spaces.Text) or (space.dtype is not None and space.dtype.kind == "U")
 
 
 def _leaf(space: spaces.Space[Any], path: Path) -> Part:
@@ -122,8 +139,7 @@ def _leaf(space: spaces.Space[Any], path: Path) -> Part:
     name = f"the observation's part {'.'.join(map(str, path))!r} is a {type(space).__name__}" if path else None
     raise InputError(
         f"{name or f'observations of type {type(space).__name__}'}, which is not supported: use a wrapper that gives "
-        "Box, Discrete, MultiDiscrete or MultiBinary, or Dict and Tuple of those (cmerl.wrappers.SelectObservation "
-        "leaves parts out)"
+        "one of Gymnasium's own spaces (cmerl.wrappers.SelectObservation leaves parts out)"
     )
 
 

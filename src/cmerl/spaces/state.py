@@ -13,6 +13,7 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 
 from cmerl.errors import InputError
+from cmerl.kernels.interned import table_from_spec, table_spec
 from cmerl.spaces.columns import Angles, BoolArray, ColumnScale
 from cmerl.spaces.parts import Part, put_together, take_apart
 
@@ -28,7 +29,8 @@ class StateSpace:
     """Observations as rows of numbers, the parts of Dict and Tuple side by side.
 
     Categories (Discrete, MultiDiscrete, MultiBinary, pictures of whole numbers) keep their numbers; a Box is scaled
-    to [0, 1] where its bounds are finite, and left as it is where they are not.
+    to [0, 1] where its bounds are finite, and left as it is where they are not. Objects (Text, Sequence, Graph,
+    OneOf, large pictures) are kept as they are, and a row has their number.
 
     Attributes:
         parts: the arrays inside an observation.
@@ -43,6 +45,14 @@ class StateSpace:
     def of(cls, space: spaces.Space[Any], angles: Angles = ()) -> StateSpace:
         """The rows for a Gymnasium space; ``angles`` are columns (or parts) to be seen as points of a circle."""
         parts = tuple(take_apart(space))
+        for part in parts:
+            if len(part.shape) > 1 and part.kind == "categories":
+                log.info(
+                    "%s is a picture of %d whole numbers, each of them a category: a kernel on features that you "
+                    "extract, kernels.FeatureMap, would learn faster",
+                    part.where,
+                    len(part.low),
+                )
         if not parts:
             raise InputError(f"observations of {space} hold no numbers: use a wrapper that gives some")
         return cls(parts, ColumnScale.of(parts, angles))
@@ -55,7 +65,8 @@ class StateSpace:
     @cached_property
     def shape(self) -> tuple[int, ...] | None:
         """Shape of an observation; None where it is a Dict or Tuple."""
-        return self.parts[0].shape if len(self.parts) == 1 and not self.parts[0].path else None
+        whole = len(self.parts) == 1 and not self.parts[0].path and not self.objects
+        return self.parts[0].shape if whole else None
 
     @property
     def categories(self) -> BoolArray:
@@ -70,7 +81,28 @@ class StateSpace:
     @cached_property
     def integer(self) -> bool:
         """Whether there are categories only."""
-        return bool(self.columns.category.all())
+        return bool(self.columns.category.all()) and not self.objects
+
+    @cached_property
+    def objects(self) -> tuple[Part, ...]:
+        """The parts that are objects."""
+        return tuple(part for part in self.parts if part.kind == "objects")
+
+    def columns_of(self, part: Part) -> tuple[int, ...]:
+        """Columns of a row in which a part is seen; none for an angle."""
+        mine, straight = self._numbers_of(part), np.flatnonzero(~self.columns.angle)
+        return tuple(np.flatnonzero(np.isin(straight, mine)).tolist())
+
+    def scale_of(self, part: Part) -> tuple[FloatArray, FloatArray]:
+        """What became 0 and how much became 1 in each column of a part."""
+        mine = self._numbers_of(part)
+        mine = mine[~self.columns.angle[mine]]
+        category = self.columns.category[mine]
+        return np.where(category, 0.0, self.columns.low[mine]), np.where(category, 1.0, self.columns.scale[mine])
+
+    def _numbers_of(self, part: Part) -> NDArray[np.intp]:
+        start = sum(len(p.low) for p in self.parts[: [p is part for p in self.parts].index(True)])
+        return np.arange(start, start + len(part.low))
 
     @cached_property
     def states(self) -> int | None:
@@ -98,26 +130,35 @@ class StateSpace:
         return np.arange(self.states, dtype=np.float64)[:, None] + self.parts[0].low
 
     def spec(self) -> dict[str, Any]:
-        """A JSON-able description."""
-        return {"parts": [p.spec() for p in self.parts], "periods": self.columns.period.tolist()}
+        """A JSON-able description, with the objects seen."""
+        found = {"parts": [p.spec() for p in self.parts], "periods": self.columns.period.tolist()}
+        if self.objects:
+            found["objects"] = [table_spec(part.table) for part in self.objects if part.table is not None]
+        return found
 
     @classmethod
     def from_spec(cls, spec: dict[str, Any]) -> StateSpace:
         """The inverse of ``spec``."""
         parts = tuple(Part.from_spec(p) for p in spec["parts"])
+        kept = iter(spec.get("objects", ()))
+        parts = tuple(
+            Part.of_objects(p.space, p.path, table_from_spec(next(kept))) if p.space is not None else p for p in parts
+        )
         return cls(parts, ColumnScale.of(parts, {i: p for i, p in enumerate(spec["periods"]) if p}))
 
     def describe(self) -> str:
         """What becomes of an observation, in words."""
         if self.states is not None:
             return f"{self.states} states"
-        categories, bounded, d = int(self.categories.sum()), int(self.bounded.sum()), self.dims
+        objects = len(self.objects)
+        categories, bounded, d = int(self.categories.sum()) - objects, int(self.bounded.sum()), self.dims - objects
         circles = int(self.columns.angle.sum())
         said = [
             f"{categories} categories" if categories else "",
             f"{bounded - 2 * circles} numbers scaled by their bounds" if bounded > 2 * circles else "",
             f"{d - categories - bounded} numbers scaled by what is seen" if d > categories + bounded else "",
             f"{circles} angles" if circles else "",
+            *(f"{type(part.space).__name__} objects" for part in self.objects),
         ]
         return ", ".join(part for part in said if part)
 
