@@ -22,6 +22,7 @@ from cmerl.agents.options import Auto, Options, RewardFunction
 from cmerl.agents.policies import PlanPolicy
 from cmerl.agents.proofs import ProvingAgent
 from cmerl.agents.rewards import KnownReward, RewardRange
+from cmerl.agents.saved import check_cme_rl
 from cmerl.agents.transition_store import Memory
 from cmerl.agents.update_buffer import Pending, Seen
 from cmerl.agents.value_drift import LIMIT, late_rise
@@ -31,6 +32,7 @@ from cmerl.embedding import ConditionalMeanEmbedding
 from cmerl.errors import CmerlError, InputError
 from cmerl.growing import nested, part
 from cmerl.planning import Hope, Plan, Task, make_plan
+from cmerl.rollback import all_or_nothing
 from cmerl.spaces import Angles, StateSpace
 from cmerl.spaces.actions import ActionSet
 from cmerl.transitions import Transitions
@@ -198,12 +200,14 @@ class CMERL(ProvingAgent):
 
     def policy(self, explore: bool = True) -> PlanPolicy:
         """The plan that the next episode would play; call it with an observation and a step."""
+        self._check_thread()
         plan = self._plan(explore)
         ahead = Lookahead(plan, (self.seed, len(self.history))) if self._looks_ahead() else None
         return PlanPolicy(plan, self.states, self.actions, ahead)
 
     def q_values(self, obs: Any, step: int = 0) -> FloatArray:
         """Optimistic Q (A,) in the environment's units."""
+        self._check_thread()
         check_step(step, self.horizon)
         return np.asarray(self._plan().q(self.states.encode(obs), step)[0])
 
@@ -283,6 +287,20 @@ class CMERL(ProvingAgent):
         self._memory.replay(tensors)
         self._follow_memory()
         self._pending = Pending.from_arrays(part(tensors, "pending"))
+        self._probe()
+
+    def _probe(self) -> None:
+        """Refuse to go on from a file whose numbers lead nowhere; the plan is the one that comes next anyway."""
+        starts = self._memory.starts[-1:]
+        if len(starts) and self.horizon <= 1000 and not np.all(np.isfinite(self._plan().q(starts, 0))):
+            raise InputError("the file is damaged: values that follow from it are not finite")
+
+    @classmethod
+    def _check_saved(cls, tensors: storage.Tensors, meta: dict[str, Any]) -> None:
+        check_cme_rl(tensors, meta)
+
+    def _unsaved(self) -> dict[str, Any]:
+        return {} if self.options.reward == "learned" else {"reward": self.options.reward}
 
     # --- choices ---
 
@@ -355,13 +373,14 @@ class CMERL(ProvingAgent):
     # --- learning ---
 
     def _after_step(self, step: int, obs: Any, action: Any, reward: float, next_obs: Any, done: bool) -> None:
-        self._rewards.see(reward, step if done else None)
+        # Everything is checked before anything changes: a refused transition must leave no trace.
         state, next_state = self.states.encode(obs), self.states.encode(next_obs)
         z = np.hstack([state, self.actions.encode(action)])
         nats = 0.0
         if self._replans_inside():
             embedding = self._memory.embeddings[min(step, len(self._memory.embeddings) - 1)]
             nats = 0.5 * float(np.log1p(embedding.std(z)[0] ** 2 / self.lam))
+        self._rewards.see(reward, step if done else None)
         self._pending.add(Seen(step, z, next_state, reward, done), nats)
 
     def _replanned(self, step: int) -> PlanPolicy | None:
@@ -426,26 +445,25 @@ class CMERL(ProvingAgent):
         # What was seen before the fault is true all the same; only an episode that the kernel refuses is lost.
         for seen in self._pending.split():
             self._pending = seen
-            with contextlib.suppress(CmerlError):
+            try:
                 self._flush()
+            except CmerlError as error:
+                log.warning("what was seen last cannot be learned, and is left out: %s", error)
         self._pending = Pending()
         with contextlib.suppress(CmerlError):
             self._end_episode()
 
     def _flush(self, *, end: bool = True) -> None:
         """Learn from the pending transitions."""
-        self._plans.clear()
-        pending, self._pending = self._pending, Pending()
-        if pending:
-            steps, batch = pending.batch()
-            rewards = self._rewards.counted(batch.rewards, batch.terminated)
-            try:
+        with all_or_nothing(self):
+            self._plans.clear()
+            pending, self._pending = self._pending, Pending()
+            if pending:
+                steps, batch = pending.batch()
+                rewards = self._rewards.counted(batch.rewards, batch.terminated)
                 self._memory.update(steps, replace(batch, rewards=rewards), end=end)
-            except CmerlError:  # nothing of it was learned
-                self._pending = pending
-                raise
-            self._follow_memory()
-        self._planned_for = self._stakes()
+                self._follow_memory()
+            self._planned_for = self._stakes()
 
     def _follow_memory(self) -> None:
         """Plan with the candidates that the memory has by now."""

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cmerl.agents.base import check_reward
+from cmerl.agents.door import check_reward
 from cmerl.errors import InputError, RewardRangeError
 from cmerl.planning import Hope
 from cmerl.spaces import StateSpace

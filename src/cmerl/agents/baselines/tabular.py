@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import gymnasium
 import numpy as np
@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 
 from cmerl.agents import storage
 from cmerl.agents.base import Agent, check_step
+from cmerl.agents.saved import check_tabular
+from cmerl.agents.schema import Schema
 from cmerl.errors import InputError, RewardRangeError
 
 FloatArray = NDArray[np.float64]
@@ -44,6 +46,8 @@ class TabularAgent(Agent):
         seed: root of all randomness.
         reward_range: (lo, hi) of all rewards.
     """
+
+    _own_options: ClassVar[dict[str, Schema]] = {}  # what a file says of a subclass's own options
 
     def __init__(
         self,
@@ -78,10 +82,18 @@ class TabularAgent(Agent):
             raise RewardRangeError(
                 f"reward {reward:g} lies outside reward_range {self.reward_range}: pass one that holds all rewards"
             )
-        s, a = int(obs) - self._first_state, int(action) - self._first_action
+        s, after = self._number(obs), self._number(next_obs)
+        a = int(action) - self._first_action
         ended = done and self.counts.shape[2] > self.counts.shape[0]
-        self.counts[s, a, -1 if ended else int(next_obs) - self._first_state] += 1
+        self.counts[s, a, -1 if ended else after] += 1
         self.reward_sums[s, a] += (reward - lo) / (hi - lo)
+
+    def _number(self, obs: Any) -> int:
+        """The number of a state, from 0 on; what is none would be counted for another one."""
+        first, S = self._first_state, len(self.counts)
+        if not np.ndim(obs) and np.asarray(obs).dtype.kind in "biu" and 0 <= int(obs) - first < S:
+            return int(obs) - first
+        raise InputError(f"the observation {obs!r} is not a state number from {first} to {first + S - 1}")
 
     def _plan(self, P: FloatArray, R: FloatArray, bonus: Callable[[int], FloatArray] | None = None) -> TablePolicy:
         """Backward induction in a model with rewards in [0, 1], each Q at most the number of steps left.
@@ -114,7 +126,15 @@ class TabularAgent(Agent):
         tensors = {"counts": self.counts, "reward_sums": self.reward_sums}
         return tensors, {"reward_range": list(self.reward_range), "first": first}
 
+    @classmethod
+    def _check_saved(cls, tensors: storage.Tensors, meta: dict[str, Any]) -> None:
+        check_tabular(tensors, meta, **cls._own_options)
+
     def _restore(self, tensors: storage.Tensors, meta: dict[str, Any], given: dict[str, Any]) -> None:
         self.counts, self.reward_sums = tensors["counts"], tensors["reward_sums"]
         self.reward_range = meta["reward_range"][0], meta["reward_range"][1]
         self._first_state, self._first_action = meta["first"]
+        if self.env is not None:
+            sizes = [getattr(space, "n", None) for space in (self.env.observation_space, self.env.action_space)]
+            if sizes != list(self.reward_sums.shape):
+                raise InputError("the environment's states and actions are not those that this agent was saved with")
