@@ -274,9 +274,9 @@ def _check_sizes(arrays: Arrays, sizes: dict[str, int], regressions: int, action
     """What must fit together."""
     for name, array in arrays.items():
         if name.endswith(".capacity"):
-            content = arrays[name.removesuffix("capacity") + "content"]
-            if any(not have <= room <= 2 * have + 64 for have, room in zip(content.shape, array, strict=True)):
-                raise InputError(f"array {name!r} must be a little more than the content, {content.shape}")
+            content = arrays.get(name.removesuffix("capacity") + "content")
+            if content is None or any(not have <= room <= 2 * have + 64 for have, room in zip(content.shape, array, strict=True)):
+                raise InputError(f"array {name!r} must be a little more than the shape of the content")
         if name.endswith("factor.L.content") and not np.all(np.diagonal(array) > 0):
             raise InputError(f"array {name!r} must have a positive diagonal")
     for g in range(regressions):
@@ -285,6 +285,9 @@ def _check_sizes(arrays: Arrays, sizes: dict[str, int], regressions: int, action
             raise InputError(f"array 'moments.{g}.cross.content' does not fit {sizes['m']} landmarks")
         if f"tracker.{g}.solved" in arrays and int(arrays[f"tracker.{g}.solved"][0]) != sizes[f"p{g}"]:
             raise InputError(f"array 'tracker.{g}.solved' must be {sizes[f'p{g}']}")
+    tracked = sum(name.startswith("tracker.") for name in arrays)
+    if tracked not in (0, 4 * regressions):
+        raise InputError("the file must hold all trackers, or none")
     if "q" in sizes and sizes["q"] != actions * sizes["m"]:
         raise InputError(f"the trackers must have {actions * sizes['m']} columns, not {sizes['q']}")
 

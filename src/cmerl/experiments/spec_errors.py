@@ -92,7 +92,7 @@ def place(location: tuple[int | str, ...]) -> str:
 
 
 def _about_seeds(value: Any) -> str:
-    if isinstance(value, list | tuple) and any(type(seed) is int and not 0 <= seed < 2**63 for seed in value):
+    if isinstance(value, list | tuple) and any(type(seed) is int and seed >= 2**63 for seed in value):
         return "seeds must be whole numbers from 0 to 2⁶³ − 1"
     if isinstance(value, int) and not isinstance(value, bool):
         if value > 10**6:
