@@ -21,3 +21,15 @@ class RewardRangeError(CmerlError):
 
 class MissingConstantError(CmerlError):
     """A provable bonus needs a constant (B_P, B_V, B_R …) that has no valid automatic value here."""
+
+
+class EnvironmentFault(CmerlError, RuntimeError):
+    """An environment raised an error, which is the cause of this one, or returned what is no transition."""
+
+
+class StepTimeoutError(EnvironmentFault):
+    """An environment took longer over one step than ``step_timeout`` allows."""
+
+
+class SharedAgentError(CmerlError, RuntimeError):
+    """An agent was used while another thread lets it learn."""

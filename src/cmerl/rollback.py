@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import is_dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -20,9 +20,11 @@ _local = threading.local()
 _KINDS: dict[type, str] = {}
 
 
-@runtime_checkable
 class Undoable(Protocol):
-    """Something that changes in place, beyond its attributes being replaced."""
+    """Something that changes in place, beyond its attributes being replaced.
+
+    A class may also name attributes in ``not_turned_back``: ``undo`` alone deals with those, or they may change.
+    """
 
     def undo(self) -> Undo:
         """A function that turns back what changes in place from now on; it is called after attributes are back."""
@@ -63,7 +65,7 @@ def checkpoint(*roots: Any) -> Undo:
     waiting = list(roots)
     while waiting:
         item = waiting.pop()
-        kind = _kind(type(item))
+        kind = _KINDS.get(type(item)) or _kind(type(item))
         if not kind or id(item) in seen:
             continue
         seen[id(item)] = item
@@ -79,10 +81,11 @@ def checkpoint(*roots: Any) -> Undo:
         elif kind == "generator":
             undos.append(_undo_generator(item, item.bit_generator.state))
         else:
-            outside = getattr(item, "not_turned_back", ())
-            state = {name: value for name, value in vars(item).items() if name not in outside}
-            undos.append(_undo_object(item, state, item.undo() if isinstance(item, Undoable) else None))
-            waiting += state.values()
+            state = dict(vars(item))
+            for name in getattr(item, "not_turned_back", ()):
+                state.pop(name, None)
+            undos.append(_undo_object(item, state, item.undo() if hasattr(item, "undo") else None))
+            waiting += [value for value in state.values() if _KINDS.get(type(value), "?")]
 
     def turn_back() -> None:
         for undo in undos:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -17,17 +18,24 @@ def check_step(step: Any, horizon: int) -> None:
 
 def check_seed(seed: int) -> int:
     """A seed as a non-negative int."""
-    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
-        raise InputError(f"seed must be a whole number from 0 on, not {seed!r}")
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= seed < 2**63:
+        raise InputError(f"seed must be a whole number from 0 to 2⁶³ − 1, not {seed!r}")
     return int(seed)
 
 
-def check_reward(reward: Any) -> float:
-    """A reward as a finite float."""
+def check_reward(reward: Any, largest: float = 1e15) -> float:
+    """A reward as a finite float.
+
+    Args:
+        reward: what the environment gave.
+        largest: beyond this, sums over an episode lose what the other rewards say.
+    """
     try:
         value = float(reward)
-    except (TypeError, ValueError):
-        raise InputError(f"the reward {reward!r} is not a number") from None
-    if not np.isfinite(value):
+    except (TypeError, ValueError, OverflowError):
+        raise InputError(f"the reward {reward!r:.80} is not a number") from None
+    if not math.isfinite(value):
         raise InputError(f"the reward is {value}; it must be finite")
+    if abs(value) > largest:
+        raise InputError(f"the reward is {value:g}, too large to learn from: scale rewards to at most {largest:g}")
     return value

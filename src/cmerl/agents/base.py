@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 import os
+import sys
+import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol, Self
 
@@ -14,17 +18,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cmerl import notebooks, oracles
-from cmerl.agents import storage
+from cmerl.agents import door, storage
+from cmerl.agents.door import StepLimit
+from cmerl.agents.saved import check_any
 from cmerl.certificates import Certificate, Ledger
-from cmerl.errors import CmerlError, InputError
+from cmerl.errors import CmerlError, InputError, SharedAgentError
 from cmerl.finite import FiniteWorld
 from cmerl.growing import nested, part
 from cmerl.oracles.bellman import action_probabilities
 from cmerl.oracles.checks import is_transformed
-from cmerl.validation import check_reward, check_seed, check_step
+from cmerl.validation import check_seed, check_step
 
 FloatArray = NDArray[np.float64]
 
+log = logging.getLogger("cmerl")
 
 REGRET_KINDS = (None, "policy", "gaps", "monte-carlo")  # the last is an experiment's estimate
 
@@ -98,6 +105,8 @@ class Agent(ABC):
     """
 
     name: ClassVar[str]
+    not_turned_back: ClassVar[tuple[str, ...]] = ("env", "history", "_latest", "_model", "_solution", "_learner")
+    _learner: int | None = None  # the thread that lets it learn
 
     def __init__(self, env: gymnasium.Env[Any, Any], *, horizon: int | None = None, seed: int = 0) -> None:
         if not isinstance(env, gymnasium.Env):
@@ -124,13 +133,21 @@ class Agent(ABC):
 
     # --- for users ---
 
-    def learn(self, episodes: int, progress_bar: bool = False, callback: Callback | None = None) -> Self:
+    def learn(
+        self,
+        episodes: int,
+        progress_bar: bool = False,
+        callback: Callback | None = None,
+        *,
+        step_timeout: float | StepLimit | None = None,
+    ) -> Self:
         """Play and learn for some episodes. ``learn(a)`` then ``learn(b)`` equals ``learn(a + b)``.
 
         Args:
             episodes: how many.
             progress_bar: show a bar with the return, the best so far and the time left.
             callback: called as callback(agent, record) after every episode; returning False ends learning.
+            step_timeout: seconds that the environment may take over a step; None lets it take any time.
         """
         if isinstance(episodes, bool) or not isinstance(episodes, int | np.integer) or episodes < 0:
             raise InputError(f"episodes must be a whole number from 0 on, not {episodes!r}")
@@ -138,14 +155,32 @@ class Agent(ABC):
             raise InputError("this agent has no environment to learn in: load it with CMERL.load(path, env=env)")
         from cmerl.agents.progress import progress
 
-        with progress(int(episodes), self.name, enabled=progress_bar) as tick:
+        limit = StepLimit.of(step_timeout)
+        with self._learning(), progress(int(episodes), self.name, enabled=progress_bar) as tick:
             for _ in range(episodes):
-                record = self._play_episode(self.env)
+                record = self._play_episode(self.env, limit)
                 self.history.append(record)
                 tick(record)
                 if callback is not None and callback(self, record) is False:
                     break
         return self
+
+    @contextmanager
+    def _learning(self) -> Iterator[None]:
+        """While this thread lets the agent learn, no other may use it."""
+        self._check_thread()
+        outer, self._learner = self._learner, threading.get_ident()
+        try:
+            yield
+        finally:
+            self._learner = outer
+
+    def _check_thread(self) -> None:
+        """Refuse other threads while the agent learns: what they would read is half changed."""
+        if self._learner is not None and self._learner != threading.get_ident():
+            raise SharedAgentError(
+                "this agent is learning in another thread: take policy = agent.policy() before, which is safe to share"
+            )
 
     def lesson(self) -> dict[str, Any]:
         """What the last episode taught, as arrays and plain values, from which ``relearn`` makes the same agent.
@@ -216,11 +251,21 @@ class Agent(ABC):
 
     def predict(self, obs: Any, step: int = 0, explore: bool = True) -> Any:
         """The action alone; nothing is drawn and nothing changes."""
+        self._check_thread()
         check_step(step, self.horizon)
         return self.policy(explore)(obs, step)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write everything learned to one file; ``load`` continues exactly where this stopped."""
+        storage.write(path, *self._everything())
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickled as it is saved, with its environment; what cannot be saved is refused with what to do instead."""
+        return unpickled, (type(self), storage.to_bytes(*self._everything()), self.env, self._unsaved())
+
+    def _everything(self) -> tuple[storage.Tensors, dict[str, Any]]:
+        """What ``save`` writes."""
+        self._check_thread()
         tensors, meta = self._state()
         fields = ("ret", "length", "seconds")
         for name in fields:
@@ -232,9 +277,9 @@ class Agent(ABC):
         about = {"agent": self.name, "horizon": self.horizon, "seed": self.seed, "broken_off": self.broken_off}
         about["metrics"] = [r.metrics for r in self.history]
         if (ledger := self._ledger) is not None:
-            about["ledger"] = {**ledger.spec(), "first": self._first_numbers}
+            about["ledger"] = {**ledger.spec(), "first": list(self._first_numbers)}
             tensors |= nested({"ledger": ledger.arrays()})
-        storage.write(path, tensors, {**about, **meta})
+        return tensors, {**about, **meta}
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], env: gymnasium.Env[Any, Any] | None = None, **given: Any) -> Self:
@@ -245,9 +290,41 @@ class Agent(ABC):
             env: the environment to go on in.
             given: what cannot be saved, such as ``reward`` if it was a function.
         """
-        tensors, meta = storage.read(path)
-        if meta["agent"] != cls.name:
-            raise InputError(f"{os.fspath(path)!r} holds an agent {meta['agent']!r}, not {cls.name!r}")
+        return cls._from(*storage.read(path), repr(os.fspath(path)), env, given)
+
+    @classmethod
+    def _from(
+        cls,
+        tensors: storage.Tensors,
+        meta: dict[str, Any],
+        name: str,
+        env: gymnasium.Env[Any, Any] | None,
+        given: dict[str, Any],
+    ) -> Self:
+        """An agent from what a file holds, all of it checked first; ``name`` is what messages call the file."""
+        if meta.get("agent") != cls.name:
+            raise InputError(f"{name} holds an agent {str(meta.get('agent'))[:60]!r}, not {cls.name!r}")
+        try:
+            cls._check_saved(tensors, meta)
+        except InputError as error:
+            raise InputError(f"{name} is damaged: {error}") from None
+        try:
+            with np.errstate(all="ignore"):
+                return cls._built(tensors, meta, env, given)
+        except CmerlError:
+            raise
+        except (Exception, RecursionError) as error:
+            kind = f"{type(error).__name__}: {error}".splitlines()[0][:200]
+            raise InputError(f"{name} is damaged: no agent can be made from it ({kind})") from error
+
+    @classmethod
+    def _built(
+        cls,
+        tensors: storage.Tensors,
+        meta: dict[str, Any],
+        env: gymnasium.Env[Any, Any] | None,
+        given: dict[str, Any],
+    ) -> Self:
         agent = cls.__new__(cls)
         agent.seed, agent.horizon, agent.broken_off = meta["seed"], meta["horizon"], meta["broken_off"]
         agent.env, agent._model, agent._solution = None, None, None
@@ -355,6 +432,15 @@ class Agent(ABC):
 
     # --- for subclasses ---
 
+    @classmethod
+    def _check_saved(cls, tensors: storage.Tensors, meta: dict[str, Any]) -> None:
+        """Raise an InputError unless a file's arrays and description are what ``_state`` could have written."""
+        check_any(tensors, meta)
+
+    def _unsaved(self) -> dict[str, Any]:
+        """What ``load`` must be given, since a file cannot hold it."""
+        return {}
+
     def _state(self) -> tuple[storage.Tensors, dict[str, Any]]:
         """Arrays and a JSON-able description of what this agent has learned and was told."""
         return {}, {}
@@ -401,7 +487,7 @@ class Agent(ABC):
         """A generator for one purpose: a leaf of this agent's tree of seeds."""
         return np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=key))
 
-    def _play_episode(self, env: gymnasium.Env[Any, Any]) -> EpisodeRecord:
+    def _play_episode(self, env: gymnasium.Env[Any, Any], limit: StepLimit | None = None) -> EpisodeRecord:
         started = time.perf_counter()
         episode = len(self.history)
         policies = [self.policy()]
@@ -409,41 +495,45 @@ class Agent(ABC):
         seen = self._latest = Trajectory()
         step = 0
         try:
-            obs, _ = env.reset(seed=int(self._rng(0, episode).integers(2**31)))
+            obs = door.reset(env, int(self._rng(0, episode).integers(2**31)), limit)
             for step in range(self.horizon):
                 action = play(obs, step)
-                next_obs, raw_reward, terminated, truncated, _ = env.step(action)
-                reward = check_reward(raw_reward)
-                self._after_step(step, obs, action, reward, next_obs, bool(terminated))
+                found = door.step(env, action, limit)
+                self._after_step(step, obs, action, found.reward, found.obs, found.terminated)
                 seen.observations.append(obs)
                 seen.actions.append(action)
-                seen.rewards.append(reward)
-                seen.last, seen.terminated = next_obs, bool(terminated)
-                if terminated or truncated:
+                seen.rewards.append(found.reward)
+                seen.last, seen.terminated = found.obs, found.terminated
+                if found.terminated or found.truncated:
                     break
                 replanned = self._replanned(step + 1) if step + 1 < self.horizon else None
                 if replanned is not None:
                     policies.append(replanned)
                     play = begin(replanned)
                     seen.replans.append(step + 1)
-                obs = next_obs
+                obs = found.obs
             self._end_episode()
+            self._enter_seen(seen)
+            metrics = self._metrics(policies[0], seen.observations[0])
+            if (ledger := self._ledger) is not None and ledger.void is None:
+                metrics["certified_regret"] = ledger.bound
+            seconds = time.perf_counter() - started
+            regret, kind = self._regret(policies, seen)
+            if self._solution is not None:
+                metrics["optimum"] = self._optimum(seen.observations[0])
         except BaseException as error:
             self.broken_off += 1
-            where = f"episode {episode}, step {step}: "
             if isinstance(error, CmerlError):
-                error = type(error)(where + str(error))
-            self._break_off()
+                error = type(error)(f"episode {episode}, step {step}: {error}").with_traceback(error.__traceback__)
+                error.__cause__ = sys.exception().__cause__  # type: ignore[union-attr]
+            try:
+                self._break_off()
+            except Exception as second:  # what ended the episode is what must be told
+                log.warning(
+                    "after a fault in episode %d, what was seen of it could not be learned: %s", episode, second
+                )
             self._enter_seen(seen, finished=False)
             raise error from error.__cause__
-        self._enter_seen(seen)
-        metrics = self._metrics(policies[0], seen.observations[0])
-        if (ledger := self._ledger) is not None and ledger.void is None:
-            metrics["certified_regret"] = ledger.bound
-        seconds = time.perf_counter() - started
-        regret, kind = self._regret(policies, seen)
-        if self._solution is not None:
-            metrics["optimum"] = self._optimum(seen.observations[0])
         return EpisodeRecord(episode, float(sum(seen.rewards)), len(seen.rewards), regret, kind, seconds, metrics)
 
     def _enter_seen(self, seen: Trajectory, *, finished: bool = True) -> None:
@@ -496,6 +586,11 @@ def _numbered(policy: Policy, first_state: int, first_action: int) -> Callable[[
     return lambda state, step: int(policy(int(state) + first_state, step)) - first_action
 
 
+def unpickled(cls: type[Agent], content: bytes, env: gymnasium.Env[Any, Any] | None, given: dict[str, Any]) -> Agent:
+    """The agent that was pickled."""
+    return cls._from(*storage.from_bytes(content, "the pickled agent"), "the pickled agent", env, given)
+
+
 def find_horizon(env: gymnasium.Env[Any, Any], horizon: int | None) -> int:
     """The horizon: given, or the environment's ``max_episode_steps``, ``horizon`` or ``max_steps``."""
     limit = time_limit(env)
@@ -506,6 +601,8 @@ def find_horizon(env: gymnasium.Env[Any, Any], horizon: int | None) -> int:
             raise InputError("this environment has no max_episode_steps: pass horizon=…, the steps per episode")
     if isinstance(horizon, bool) or not isinstance(horizon, int | np.integer) or horizon < 1:
         raise InputError(f"horizon must be a whole number of at least 1, not {horizon!r}")
+    if horizon > 10**6:
+        raise InputError(f"horizon must be at most a million steps, not {horizon}: pass a smaller horizon=…")
     if limit is not None and limit < horizon:
         raise InputError(
             f"the environment cuts episodes after {limit} steps, before the horizon of {horizon}: "

@@ -21,6 +21,7 @@ from cmerl.agents.counting import CountingPlanner
 from cmerl.agents.options import Auto, Options, RewardFunction
 from cmerl.agents.planner import AnyPlan, Backward, Moment, Parts, Planner
 from cmerl.agents.policies import PlanPolicy
+from cmerl.agents.saved import check_cme_rl
 from cmerl.agents.settings import Settings
 from cmerl.agents.transition_store import TransitionStore
 from cmerl.agents.update_buffer import Seen, UpdateBuffer
@@ -32,6 +33,7 @@ from cmerl.growing import nested, part
 from cmerl.optimism import Optimism
 from cmerl.planning import Task, is_kernel_embedding, make_plan
 from cmerl.rewards import KnownReward, RewardRange
+from cmerl.rollback import all_or_nothing
 from cmerl.spaces import Angles, StateSpace
 from cmerl.spaces.actions import ActionSet
 from cmerl.validation import check_step
@@ -275,10 +277,13 @@ class CMERL(Agent):
 
     def policy(self, explore: bool = True) -> PlanPolicy:
         """The plan that the next episode would play; call it with an observation and a step."""
+        self._check_thread()
         return self._policy_of(self._plan(explore))
 
     def q_values(self, obs: Any, step: int = 0) -> FloatArray:
         """Optimistic Q (A,) in the environment's units."""
+        self._check_thread()
+        self._check_thread()
         check_step(step, self.horizon)
         return np.asarray(self._plan().q(self.states.encode(obs), step)[0])
 
@@ -379,10 +384,11 @@ class CMERL(Agent):
 
     def _after_step(self, step: int, obs: Any, action: Any, reward: float, next_obs: Any, done: bool) -> None:
         """Line 9: observe a transition."""
-        self.rewards.see(reward, step if done else None)
+        # Everything is checked before anything changes: a refused transition must leave no trace.
         state, next_state = self.states.encode(obs), self.states.encode(next_obs)
         z = np.hstack([state, self.actions.encode(action)])
         nats = float(self.model.at(step).information(z)[0]) if self._replans_inside else 0.0
+        self.rewards.see(reward, step if done else None)
         self._pending.add(Seen(step, z, next_state, reward, done), nats)
 
     @property
@@ -433,24 +439,23 @@ class CMERL(Agent):
 
     def _learn(self, *, end: bool = True) -> None:
         """Give the pending transitions to the model."""
-        self.planner.forget()
-        pending, self._pending = self._pending, UpdateBuffer()
-        if pending:
-            steps, batch = pending.batch()
-            rewards = self.rewards.counted(batch.rewards, batch.terminated)
-            try:
+        with all_or_nothing(self):
+            self.planner.forget()
+            pending, self._pending = self._pending, UpdateBuffer()
+            if pending:
+                steps, batch = pending.batch()
+                rewards = self.rewards.counted(batch.rewards, batch.terminated)
                 self.model.update(steps, replace(batch, rewards=rewards), end=end)
-            except CmerlError:  # nothing of it was learned
-                self._pending = pending
-                raise
-        self._planned_for = self.planner.stakes(len(self.history))
+            self._planned_for = self.planner.stakes(len(self.history))
 
     def _break_off(self) -> None:
         # What was seen before the fault is true all the same; only an episode that the kernel refuses is lost.
         for seen in self._pending.split():
             self._pending = seen
-            with contextlib.suppress(CmerlError):
+            try:
                 self._learn()
+            except CmerlError as error:
+                log.warning("what was seen last cannot be learned, and is left out: %s", error)
         self._pending = UpdateBuffer()
         with contextlib.suppress(CmerlError):
             self._end_episode()
@@ -525,6 +530,20 @@ class CMERL(Agent):
             self.proving.proofs.contradicted = list(meta["contradicted"])
         self.model.replay(tensors)
         self._pending = UpdateBuffer.from_arrays(part(tensors, "pending"))
+        self._probe()
+
+    def _probe(self) -> None:
+        """Refuse to go on from a file whose numbers lead nowhere; the plan is the one that comes next anyway."""
+        starts = self.model.starts[-1:]
+        if len(starts) and self.horizon <= 1000 and not np.all(np.isfinite(self._plan().q(starts, 0))):
+            raise InputError("the file is damaged: values that follow from it are not finite")
+
+    @classmethod
+    def _check_saved(cls, tensors: storage.Tensors, meta: dict[str, Any]) -> None:
+        check_cme_rl(tensors, meta)
+
+    def _unsaved(self) -> dict[str, Any]:
+        return {} if self.options.reward == "learned" else {"reward": self.options.reward}
 
     def _encode_all(self, states: ArrayLike) -> FloatArray:
         if self.states.shape is None:

@@ -6,6 +6,7 @@ A command is a module of this package whose function ``command`` typer can read;
 from __future__ import annotations
 
 import inspect
+import os
 import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
@@ -15,6 +16,7 @@ from typing import Any
 import typer
 
 from cmerl.errors import CmerlError
+from cmerl.files import reason
 
 COMMANDS = ("run", "resume", "report", "watch", "tune", "theory", "envs", "agents", "check")  # as --help lists them
 
@@ -39,6 +41,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
         code = INTERRUPTED
     except KeyboardInterrupt:
         code = _complain("interrupted", INTERRUPTED)
+    except BrokenPipeError:  # whoever read has had enough, as in cmerl envs | head
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = FAILED_UNIT
+    except OSError as error:
+        code = _complain(reason(error), MISTAKE)
+    except MemoryError:
+        code = _complain("memory is short: play fewer runs at a time (--jobs), or raise the limit", FAILED_UNIT)
     except Exception as error:
         if not hasattr(error, "format_message"):  # typer's own errors are the user's mistakes, others are ours
             raise

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Annotated, Any
 
 import typer
@@ -33,7 +34,8 @@ def command(
     try:
         report = check_env(world, horizon=horizon, seed=seed)
     finally:
-        world.close()
+        with suppress(Exception):  # what was found counts
+            world.close()
     console = Console(highlight=False)
     if report.findings:
         console.print(_table(f"{env}: found", [(_coloured(f.severity), _two_lines(f.what, f.fix)) for f in report]))

@@ -34,6 +34,9 @@ def command(
         list[str] | None,
         typer.Option(help="A module, other than Gymnasium's, that environments may come from.", metavar="M"),
     ] = None,
+    step_timeout: Annotated[
+        float | None, typer.Option(help="Seconds that an environment may take over a step.", metavar="S")
+    ] = None,
     tensorboard: Tensorboard = False,
     log_level: LogLevel = "warning",
 ) -> int:
@@ -64,6 +67,7 @@ def command(
         "address": address,
         "jobs": jobs,
         "allow_env_modules": allow_env_module,
+        "step_timeout": step_timeout,
     }
     given = {key: value for key, value in settings.items() if value is not None and value != []}
     spec = load_spec(env_or_spec, given, "command line")
@@ -71,7 +75,7 @@ def command(
     directory = out if out is not None else new_directory(spec)
     board = board_of(directory, tensorboard)
     RunDirectory.create(directory, spec, command_line())
-    return session(directory, log_level, board=board)
+    return session(directory, log_level, board=board, address=spec.address, modules=spec.allow_env_modules)
 
 
 def command_line() -> str:

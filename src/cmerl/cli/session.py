@@ -6,7 +6,7 @@ import logging
 import shlex
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,12 +25,21 @@ class _Terminated(KeyboardInterrupt):
     """Someone asked this process to end."""
 
 
-def session(directory: Path, log_level: str, jobs: int | None = None, board: TensorBoard | None = None) -> int:
-    """Play what is left of a run; the exit code."""
+def session(
+    directory: Path,
+    log_level: str,
+    jobs: int | None = None,
+    board: TensorBoard | None = None,
+    *,
+    address: str | None = None,
+    modules: Sequence[str] = (),
+) -> int:
+    """Play what is left of a run; the exit code. ``address`` and ``modules`` are what the user has agreed to."""
     _set_up_log(log_level)
+    options: dict[str, Any] = {"jobs": jobs, "address": address, "allow_env_modules": modules}
     try:
         with _terminate_like_interrupt():
-            results = _play(directory, jobs, board)
+            results = _play(directory, board, options)
     except KeyboardInterrupt as interrupt:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # the workers are gone: what is left takes no time
         typer.echo(f"stopped; go on with: cmerl resume {shlex.quote(str(directory))}", err=True)
@@ -43,11 +52,11 @@ def session(directory: Path, log_level: str, jobs: int | None = None, board: Ten
     return FAILED_UNIT if results.failures else 0
 
 
-def _play(directory: Path, jobs: int | None, board: TensorBoard | None) -> Results:
+def _play(directory: Path, board: TensorBoard | None, options: dict[str, Any]) -> Results:
     if board is None:
-        return resume(directory, progress=True, jobs=jobs)
+        return resume(directory, progress=True, **options)
     with board:
-        results = resume(directory, progress=True, jobs=jobs, callbacks=[board.event])
+        results = resume(directory, progress=True, callbacks=[board.event], **options)
         board.complete(results)
     return results
 

@@ -21,7 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cmerl.agents import storage
+from cmerl.agents.schema import floats, items, plain, table, text, whole, wholes
 from cmerl.errors import InputError
+from cmerl.files import open_regular
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -34,6 +36,15 @@ TEXT, WHOLE, NUMBER = frozenset[type]([str]), frozenset[type]([int]), frozenset[
 TYPES = (TEXT, TEXT, WHOLE, WHOLE, NUMBER, NUMBER, NUMBER, NUMBER)
 MOST = 2**63  # seeds and numbers of episodes must fit into 64 bits
 FIELDS = itemgetter(*KEYS)
+CACHE = table(
+    format=whole(1, 10**6),
+    offset=whole(0, MOST),
+    print=text(),
+    skipped=whole(0, MOST),
+    envs=items(text(), most=10**6),
+    agents=items(text(), most=10**6),
+    texts=plain(depth=2, most=10**7),
+)
 
 
 @dataclass
@@ -113,7 +124,7 @@ class EpisodeLog:
     def update(self) -> bool:
         """Read what is new; whether anything was."""
         try:
-            with open(self.path, "rb") as file:
+            with open_regular(self.path) as file:
                 changed = self._check_same(file)
                 with _no_garbage_collection():
                     for lines in self._new_lines(file):
@@ -224,7 +235,7 @@ class EpisodeLog:
             "agents": self._agents.known,
             "texts": {name: names.known for name, names in self._texts.items()},
         }
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError, InputError):
             storage.write(self.cache_path, {"keys": keys, **values}, about)
 
     def _take_up(self) -> None:
@@ -234,6 +245,15 @@ class EpisodeLog:
             offset, fingerprint, skipped = about["offset"], about["print"], about["skipped"]
             envs, agents, texts = about["envs"], about["agents"], about["texts"]
             keys = tensors.pop("keys")
+            CACHE(about, "the cache")
+            sizes: dict[str, int] = {}
+            wholes("n", 4, most=MOST - 1).check(keys, "keys", sizes)
+            for name, column in tensors.items():
+                floats("n", special=True, least=-1e308, most=1e308).check(column, name, sizes)
+            if len(keys) and (keys[:, 0].max() >= len(envs) or keys[:, 1].max() >= len(agents)):
+                return
+            if not {*NUMBERS} <= tensors.keys():
+                return
         except (InputError, KeyError):  # damaged, of another kind, or of another version
             return
         self._offset, self._print, self.skipped = offset, fingerprint, skipped

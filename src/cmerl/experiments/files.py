@@ -3,27 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from cmerl.errors import InputError
+from cmerl.files import read_regular, reason, write_atomically
 
-
-def write_atomically(path: Path, parts: Iterable[bytes]) -> None:
-    """Write, sync, rename: whoever reads sees the old file or the new one, also after a power cut."""
-    partial = path.with_name(f".{path.name}.partial")
-    with open(partial, "wb") as file:
-        file.writelines(parts)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(partial, path)
-    directory = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(directory)
-    finally:
-        os.close(directory)
+__all__ = ["read_json", "to_line", "whole_lines", "write_atomically", "write_json"]
 
 
 def write_json(path: Path, value: Any) -> None:
@@ -32,13 +19,17 @@ def write_json(path: Path, value: Any) -> None:
     write_atomically(path, [text.encode(), b"\n"])
 
 
-def read_json(path: Path) -> dict[str, Any]:
-    """A JSON object, or one sentence on why not."""
+def read_json(path: Path, most: int = 1 << 28) -> dict[str, Any]:
+    """A JSON object of at most so many bytes, or one sentence on why not."""
     try:
-        value = json.loads(path.read_bytes())
+        value = json.loads(read_regular(path, most=most))
     except FileNotFoundError:
         raise InputError(f"there is no {path.name} in {str(path.parent)!r}") from None
-    except (OSError, ValueError):
+    except OSError as error:
+        raise InputError(reason(error, str(path))) from None
+    except InputError:
+        raise
+    except (ValueError, RecursionError):
         raise InputError(f"{path} is damaged: it is not JSON") from None
     if not isinstance(value, dict):
         raise InputError(f"{path} is damaged: it is not a JSON object")
@@ -55,7 +46,7 @@ def whole_lines(content: bytes) -> Iterable[dict[str, Any]]:
     for line in content.splitlines():
         try:
             value = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             continue
         if isinstance(value, dict):
             yield value

@@ -7,9 +7,12 @@ everything is seeded it comes out the same. Writing an episode costs the episode
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import hashlib
+import logging
 import os
+import secrets
 import struct
 import time
 from collections.abc import Iterator
@@ -17,6 +20,9 @@ from pathlib import Path
 from typing import Protocol
 
 from cmerl.errors import InputError
+from cmerl.files import open_inside, open_regular, saying_why, write_atomically
+
+log = logging.getLogger("cmerl")
 
 _HEADER = struct.Struct("<I32s")
 SYNC_SECONDS = 1.0  # a power cut loses what was written since; a killed process loses nothing that was written
@@ -38,24 +44,25 @@ class Journal(Protocol):
 class FileJournal:
     """A journal in a file that only one process at a time may write.
 
-    Opening it waits for the lock and cuts off a torn tail.
+    Opening it waits for the lock. What is torn or damaged at its end stays until the first record is appended: by then
+    the records before it have been replayed. Of a journal that is damaged in its very first record nothing is left to
+    replay, and it is kept under another name.
     """
 
     def __init__(self, path: str | os.PathLike[str], *, patience: float = LOCK_SECONDS) -> None:
         self.path = Path(path)
-        self._fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
+        self._fd = open_inside(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
         try:
             _wait_for_lock(self._fd, self.path, patience)
-            content = self.path.read_bytes()
+            content = _content(self._fd)
             self._records = list(split(content))
-            sound = sum(_HEADER.size + len(record) for record in self._records)
-            self.cut = len(content) - sound  # bytes of a torn or damaged tail
-            if self.cut:
-                os.ftruncate(self._fd, sound)
+            self.size = sum(_HEADER.size + len(record) for record in self._records)
+            self.cut = len(content) - self.size  # bytes of a torn or damaged tail
+            self._damaged_start = b"" if self._records or not _whole_frame(content) else content
         except BaseException:
             os.close(self._fd)
             raise
-        self.size = sound
+        self._torn = bool(self.cut)
         self._synced = time.monotonic()
 
     def records(self) -> list[bytes]:
@@ -65,11 +72,26 @@ class FileJournal:
     def append(self, payload: bytes) -> None:
         """Add a record, by a single write at the end of the file."""
         record = frame(payload)
-        if os.write(self._fd, record) != len(record):
-            raise InputError(f"{self.path}: the disk is full")
+        with saying_why(self.path):
+            if self._torn:
+                self._cut_off()
+            if os.write(self._fd, record) != len(record):
+                os.ftruncate(self._fd, self.size)
+                raise OSError(errno.ENOSPC, "the disk is full")
         self.size += len(record)
         if time.monotonic() - self._synced > SYNC_SECONDS:
             self.sync()
+
+    def _cut_off(self) -> None:
+        """Drop what is not sound, now that the rest has been replayed."""
+        if self._damaged_start:
+            aside = self.path.with_name(f"{self.path.name}.damaged-{secrets.token_hex(4)}")
+            write_atomically(aside, [self._damaged_start])
+            log.warning("%s is damaged from its first record on: it is kept as %s", self.path, aside.name)
+        else:
+            log.info("%s: %d bytes after the last whole episode are cut off", self.path.name, self.cut)
+        os.ftruncate(self._fd, self.size)
+        self._torn = False
 
     def sync(self) -> None:
         """Wait until everything is on the disk itself."""
@@ -78,8 +100,11 @@ class FileJournal:
 
     def close(self) -> None:
         """Give the lock back."""
-        self.sync()
-        os.close(self._fd)
+        try:
+            with saying_why(self.path):
+                self.sync()
+        finally:
+            os.close(self._fd)
 
     def __enter__(self) -> FileJournal:
         return self
@@ -98,7 +123,7 @@ class Tail:
     def __call__(self) -> list[bytes]:
         """Whole records since the last call."""
         try:
-            with open(self.path, "rb") as file:
+            with open_regular(self.path) as file:
                 file.seek(self.offset)
                 found = list(split(file.read()))
         except FileNotFoundError:
@@ -122,6 +147,24 @@ def split(content: bytes) -> Iterator[bytes]:
             return
         yield payload
         start += _HEADER.size + length
+
+
+def _content(fd: int) -> bytes:
+    """All of an open file."""
+    size = os.fstat(fd).st_size
+    parts, start = [], 0
+    while start < size and (piece := os.pread(fd, size - start, start)):
+        parts.append(piece)
+        start += len(piece)
+    return b"".join(parts)
+
+
+def _whole_frame(content: bytes) -> bool:
+    """Whether the first record is as long as it says, and so is not torn but damaged."""
+    if len(content) < _HEADER.size:
+        return False
+    length, _ = _HEADER.unpack_from(content)
+    return len(content) > _HEADER.size + length or len(content) > 4096
 
 
 def _wait_for_lock(fd: int, path: Path, patience: float) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import struct
 from typing import Any
 
@@ -23,9 +24,17 @@ def pack(tree: Any) -> bytes:
 
 def unpack(content: bytes) -> Any:
     """The tree again; every value has the type and the bits that it had."""
-    (length,) = _LENGTH.unpack_from(content)
-    start = _LENGTH.size + length
-    return _decode(json.loads(content[_LENGTH.size : start]), memoryview(content)[start:])
+    try:
+        (length,) = _LENGTH.unpack_from(content)
+        start = _LENGTH.size + length
+        value, rest = _take(json.loads(content[_LENGTH.size : start]), memoryview(content)[start:])
+    except InputError:
+        raise
+    except (ValueError, TypeError, KeyError, IndexError, struct.error, RecursionError, OverflowError) as error:
+        raise InputError(f"a record cannot be read: {type(error).__name__}") from None
+    if rest:
+        raise InputError(f"a record has {len(rest)} bytes too many")
+    return value
 
 
 # A tree in JSON: plain values stand for themselves, everything else is [kind, …].
@@ -64,11 +73,6 @@ def _alike(items: list[Any]) -> bool:
     return len({(type(x), x.dtype, x.shape) if isinstance(x, np.ndarray | np.generic) else None for x in items}) == 1
 
 
-def _decode(node: Any, blobs: memoryview) -> Any:
-    value, _ = _take(node, blobs)
-    return value
-
-
 def _take(node: Any, blobs: memoryview) -> tuple[Any, memoryview]:
     """A value and the blobs that are left; arrays come in the order in which they were written."""
     if not isinstance(node, list):
@@ -76,7 +80,12 @@ def _take(node: Any, blobs: memoryview) -> tuple[Any, memoryview]:
     kind, *items = node
     if kind in ("array", "arrays", "scalar"):
         dtype, shape = np.dtype(items[0]), items[1]
-        size = dtype.itemsize * int(np.prod(shape, dtype=np.int64))
+        # Nothing of Python's is made, and nothing larger than what is there.
+        if dtype.hasobject or any(type(side) is not int or side < 0 for side in shape):
+            raise InputError(f"a record has an array of type {dtype} and shape {shape}")
+        size = dtype.itemsize * math.prod(shape)
+        if size > len(blobs):
+            raise InputError("a record has an array that is larger than the record")
         array = np.frombuffer(blobs[:size], dtype=dtype).reshape(shape).copy()
         value = array if kind == "array" else list(array) if kind == "arrays" else array[()]
         return value, blobs[size:]

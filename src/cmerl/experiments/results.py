@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
@@ -23,8 +24,9 @@ class Results:
         directory: where everything is.
     """
 
-    def __init__(self, directory: str | os.PathLike[str]) -> None:
+    def __init__(self, directory: str | os.PathLike[str], *, allow_env_modules: Sequence[str] = ()) -> None:
         self.directory = Path(directory)
+        self._trusted = tuple(allow_env_modules)  # modules that ``agent`` may import
         self._run = RunDirectory(self.directory)
         self.manifest: dict[str, Any] = self._run.manifest()
 
@@ -69,6 +71,11 @@ class Results:
         """An agent as it was after its first ``episodes``, or as it is now; made from its journal, bit for bit."""
         for unit in units_of(self.spec):
             if unit.key == (env, agent, seed):
+                if wanted := [module for module in unit.allow_env_modules if module not in self._trusted]:
+                    raise InputError(
+                        f"the run wants code of module {wanted[0]!r} to run: if you trust it, load the results with "
+                        f"allow_env_modules=[{wanted[0]!r}]"
+                    )
                 return rebuild(unit, self._run.lessons(unit), episodes)
         raise InputError(f"the run has no unit of {env!r}, {agent!r} and seed {seed}: see results.units")
 
@@ -106,9 +113,14 @@ class Results:
         return f"Results({str(self.directory)!r}, {len(self.units)} units, {len(self.episodes)} episodes, {state})"
 
 
-def load(directory: str | os.PathLike[str]) -> Results:
-    """The results in a run directory, finished or not."""
-    return Results(directory)
+def load(directory: str | os.PathLike[str], *, allow_env_modules: Sequence[str] = ()) -> Results:
+    """The results in a run directory, finished or not.
+
+    Args:
+        directory: of the run.
+        allow_env_modules: modules of its environments that you trust; only ``agent`` imports them.
+    """
+    return Results(directory, allow_env_modules=allow_env_modules)
 
 
 def _estimate(estimate: dict[str, Any] | None) -> str:

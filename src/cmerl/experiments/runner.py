@@ -8,6 +8,7 @@ import re
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, nullcontext, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from cmerl.experiments import engines
 from cmerl.experiments.engines.base import Event
 from cmerl.experiments.results import Results
 from cmerl.experiments.rollouts import RegretEstimate
-from cmerl.experiments.spec import Spec, parse, plurals, read
+from cmerl.experiments.spec import Spec, parse, plurals, read_file
 from cmerl.experiments.store import Ledger, RunDirectory
 from cmerl.experiments.units import Unit, make_agent, units_of
 
@@ -50,7 +51,8 @@ def run(
     check(checked)
     directory = Path(out) if out is not None else new_directory(checked)
     repeat = command or f"cmerl run {shlex.quote(str(directory / 'manifest.json'))}"
-    return _go(RunDirectory.create(directory, checked, repeat), callbacks, progress)
+    consent = Consent(checked.address, checked.allow_env_modules)
+    return _go(RunDirectory.create(directory, checked, repeat), callbacks, progress, consent=consent)
 
 
 def resume(
@@ -59,6 +61,8 @@ def resume(
     callbacks: Sequence[Callback] = (),
     progress: bool = False,
     jobs: int | None = None,
+    address: str | None = None,
+    allow_env_modules: Sequence[str] = (),
 ) -> Results:
     """Go on with a run that was interrupted, exactly where it stopped; failed units are tried again.
 
@@ -67,8 +71,37 @@ def resume(
         callbacks: as for ``run``.
         progress: show bars.
         jobs: units at a time, if not as before; it changes nothing in the results.
+        address: of the Ray cluster to join, if the run was on one: a manifest alone is not believed.
+        allow_env_modules: modules that the run's environments come from, whose code you trust: likewise.
     """
-    return _go(RunDirectory(directory), callbacks, progress, jobs)
+    return _go(RunDirectory(directory), callbacks, progress, jobs, Consent(address, tuple(allow_env_modules)))
+
+
+@dataclass(frozen=True)
+class Consent:
+    """What a user has agreed to now: a manifest may be somebody else's.
+
+    Attributes:
+        address: of a Ray cluster, to which code and data go.
+        modules: that may be imported.
+    """
+
+    address: str | None = None
+    modules: tuple[str, ...] = ()
+
+    def check(self, spec: Spec, place: str) -> None:
+        """Refuse a spec that wants more."""
+        for module in spec.allow_env_modules:
+            if module not in self.modules:
+                raise InputError(
+                    f"{place} wants code of module {module!r} to run: if you trust it, say so again with "
+                    f"--allow-env-module {module} (allow_env_modules=[…])"
+                )
+        if spec.address is not None and self.address is None:
+            raise InputError(
+                f"{place} wants to join the Ray cluster at {spec.address!r}: if you trust it, say so again with "
+                f"--address {spec.address} (address=…)"
+            )
 
 
 def load_spec(spec: Any, settings: Mapping[str, Any], place: str = "spec") -> Spec:
@@ -79,16 +112,19 @@ def load_spec(spec: Any, settings: Mapping[str, Any], place: str = "spec") -> Sp
         settings: keys that go before it.
         place: where a mistake that is not in a file is said to be.
     """
-    source = place
+    source, manifest = place, False
     if isinstance(spec, Spec):
         values: dict[str, Any] = spec.model_dump(mode="json")
     elif isinstance(spec, Mapping) or spec is None:
         values = dict(spec or {})
     elif isinstance(spec, os.PathLike) or str(spec).endswith((".toml", ".json")):
-        values, source = read(spec), os.fspath(spec)
+        (values, manifest), source = read_file(spec), os.fspath(spec)
     else:
         values = {"environments": [spec]}
-    return parse({**plurals(values), **plurals(settings)}, source, dict.fromkeys(plurals(settings), place))
+    found = parse({**plurals(values), **plurals(settings)}, source, dict.fromkeys(plurals(settings), place))
+    if manifest:
+        Consent(settings.get("address"), tuple(settings.get("allow_env_modules") or ())).check(found, source)
+    return found
 
 
 def check(spec: Spec) -> None:
@@ -104,6 +140,9 @@ def _check_unit(unit: Unit) -> None:
         RegretEstimate(unit, agent)
     except CmerlError as error:
         raise InputError(f"{_where(unit, str(error))}{error}") from error
+    except Exception as error:  # an option of the wrong kind, or what an environment's constructor does
+        why = f"{type(error).__name__}: {error}".splitlines()[0][:200]
+        raise InputError(f"{_where(unit, '')}it cannot be made with these options: {why}") from error
     with suppress(Exception):
         if agent.env is not None:
             agent.env.close()
@@ -115,17 +154,27 @@ def _where(unit: Unit, message: str) -> str:
     return "" if named else f"{unit.agent.label} in {unit.env.label}: "
 
 
-def _go(directory: RunDirectory, callbacks: Sequence[Callback], progress: bool, jobs: int | None = None) -> Results:
-    directory.manifest()
+def _go(
+    directory: RunDirectory,
+    callbacks: Sequence[Callback],
+    progress: bool,
+    jobs: int | None = None,
+    consent: Consent | None = None,
+) -> Results:
+    consent = consent or Consent()
+    spec = directory.spec()
+    consent.check(spec, str(directory.manifest_file))
     with directory.lock(), closing(Ledger(directory)) as ledger:
-        spec = ledger.spec
-        engine = engines.make(spec.engine, jobs=jobs or spec.jobs, address=spec.address, journals=spec.journals)
+        if ledger.spec != spec:
+            raise InputError(f"{directory.manifest_file} was changed meanwhile: look at it, then try again")
+        address = consent.address if spec.engine == "ray" else None
+        engine = engines.make(spec.engine, jobs=jobs or spec.jobs, address=address, journals=spec.journals)
         with _shown(ledger, progress) as show, closing(engine.run(ledger.tasks)) as events:
             for event in events:
                 ledger.note(event)
                 for callback in (show, *callbacks):
                     callback(event, ledger)
-    return Results(directory.path)
+    return Results(directory.path, allow_env_modules=consent.modules)
 
 
 def _shown(ledger: Ledger, progress: bool) -> AbstractContextManager[Callback]:

@@ -5,25 +5,44 @@ from __future__ import annotations
 import json
 import os
 import tomllib
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from cmerl.errors import InputError
 from cmerl.experiments.spec_errors import first_sentence
+from cmerl.files import read_regular
 
-PositiveInt = Annotated[int, Field(ge=1, strict=True)]
-Name = Annotated[str, Field(min_length=1, strict=True)]
+PositiveInt = Annotated[int, Field(ge=1, le=2**53, strict=True)]
+Horizon = Annotated[int, Field(ge=1, le=10**6, strict=True)]
+Seed = Annotated[int, Field(ge=0, lt=2**63, strict=True)]
+
+
+def _text(value: str) -> str:
+    """Text that can be written to a file and shown on one line."""
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise ValueError(f"{value!r} holds half a character") from None
+    if not value.isprintable():
+        raise ValueError(f"{value!r} holds signs that cannot be printed")
+    return value
+
+
+Name = Annotated[str, Field(min_length=1, max_length=500, strict=True), AfterValidator(_text)]
 
 
 def _option(value: Any) -> Any:
     """A value that TOML and JSON can say."""
     try:
-        return json.loads(json.dumps(value))
-    except (TypeError, ValueError):
-        raise ValueError(f"{value!r} cannot be written down as TOML or JSON") from None
+        text = json.dumps(value, allow_nan=False, ensure_ascii=False)
+        text.encode()
+        return json.loads(text)
+    except (TypeError, ValueError, RecursionError):
+        raise ValueError(f"{repr(value)[:80]} cannot be written down as TOML or JSON") from None
 
 
 Options = Annotated[dict[str, Annotated[Any, BeforeValidator(_option)]], Field(default_factory=dict)]
@@ -43,6 +62,8 @@ class WrapperSpec(_Table):
     @model_validator(mode="before")
     @classmethod
     def _from_name(cls, value: Any) -> Any:
+        if isinstance(value, Mapping):
+            return {str(key): _option(option) for key, option in value.items()}
         return {"name": value} if isinstance(value, str) else value
 
     @property
@@ -67,7 +88,7 @@ class EnvironmentSpec(_Table):
     label: Name = ""
     options: Options
     wrappers: tuple[WrapperSpec, ...] = ()
-    horizon: PositiveInt | None = None
+    horizon: Horizon | None = None
     optimum: float | None = Field(default=None, allow_inf_nan=False)
 
     @model_validator(mode="before")
@@ -104,6 +125,7 @@ class Spec(_Table):
         episodes: of every unit.
         horizon: steps per episode; by default each environment's own.
         seeds: how many (0, 1, …), or which.
+        step_timeout: seconds that an environment may take over a step; by default any time.
         rollouts: where regret has no oracle, estimate it after every episode from so many episodes of the same policy
             in a copy of the environment; 0 does not.
         engine: "local" or "ray".
@@ -118,9 +140,13 @@ class Spec(_Table):
         default_factory=lambda: (AgentSpec.model_validate("cme-rl"),)
     )
     episodes: PositiveInt = 100
-    horizon: PositiveInt | None = None
-    seeds: PositiveInt | Annotated[tuple[Annotated[int, Field(ge=0, strict=True)], ...], Field(min_length=1)] = 1
-    rollouts: Annotated[int, Field(ge=0, strict=True)] = 0
+    horizon: Horizon | None = None
+    seeds: (
+        Annotated[int, Field(ge=1, le=10**6, strict=True)]
+        | Annotated[tuple[Seed, ...], Field(min_length=1, max_length=10**6)]
+    ) = 1
+    rollouts: Annotated[int, Field(ge=0, le=10**6, strict=True)] = 0
+    step_timeout: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
     engine: Literal["local", "ray"] = "local"
     jobs: PositiveInt | None = None
     address: Name | None = None
@@ -130,11 +156,10 @@ class Spec(_Table):
     @model_validator(mode="after")
     def _told_apart(self) -> Spec:
         for key, labels in (("environments", [e.label for e in self.environments]), ("agents", self._agent_labels())):
-            twice = next((label for label in labels if labels.count(label) > 1), None)
+            twice = _twice(labels)
             if twice is not None:
                 raise ValueError(f"{key}: two of them are called {twice!r}; drop one, or give each a label")
-        seeds = self.seed_list
-        twice_seed = next((seed for seed in seeds if seeds.count(seed) > 1), None)
+        twice_seed = None if isinstance(self.seeds, int) else _twice(self.seeds)
         if twice_seed is not None:
             raise ValueError(f"seeds: {twice_seed} is listed twice; drop one")
         if self.address is not None and self.engine != "ray":
@@ -148,6 +173,12 @@ class Spec(_Table):
     def seed_list(self) -> list[int]:
         """The seeds themselves."""
         return list(range(self.seeds)) if isinstance(self.seeds, int) else list(self.seeds)
+
+
+def _twice(entries: Sequence[Any]) -> Any:
+    """The first entry that comes again, or None."""
+    counts = Counter(entries)
+    return next((entry for entry in entries if counts[entry] > 1), None)
 
 
 def parse(values: Mapping[str, Any], source: str = "spec", sources: Mapping[str, str] | None = None) -> Spec:
@@ -168,23 +199,33 @@ def parse(values: Mapping[str, Any], source: str = "spec", sources: Mapping[str,
 
 def read(path: str | os.PathLike[str]) -> dict[str, Any]:
     """What a TOML or JSON file says, not yet checked; of a run's manifest.json, its spec."""
+    return read_file(path)[0]
+
+
+def read_file(path: str | os.PathLike[str]) -> tuple[dict[str, Any], bool]:
+    """The same, and whether it was a manifest, which may be somebody else's."""
     file = Path(path)
     try:
-        text = file.read_text(encoding="utf-8")
+        text = read_regular(file, follow=True, most=1 << 26).decode()
     except FileNotFoundError:
         raise InputError(f"there is no file {str(path)!r}") from None
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or 'it is not text'}") from None
     try:
         values = json.loads(text) if file.suffix == ".json" else tomllib.loads(text)
+    except RecursionError:
+        raise InputError(f"{path}: it is nested too deeply") from None
     except ValueError as error:
         kind = "JSON" if file.suffix == ".json" else "TOML"
         raise InputError(f"{path}: this is not {kind}: {str(error)[:1].lower()}{str(error)[1:]}") from None
     if not isinstance(values, dict):
         raise InputError(f"{path}: a spec is a table, such as episodes = 100, not a {type(values).__name__}")
-    if "spec" in values and "versions" in values:
+    manifest = "spec" in values and "versions" in values
+    if manifest:
         values = values["spec"]
-    return dict(values)
+    if not isinstance(values, dict):
+        raise InputError(f"{path}: the spec of a manifest is a table, not a {type(values).__name__}")
+    return dict(values), manifest
 
 
 def plurals(values: Mapping[str, Any]) -> dict[str, Any]:

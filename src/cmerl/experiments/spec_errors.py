@@ -48,14 +48,29 @@ def first_sentence(error: ValidationError, model: type[BaseModel]) -> str:
         return f"{where}{last} is empty text: {_example(last)}"
     value = first["input"]
     if kind == "greater_than_equal":
-        return f"{where}{last} must be a whole number of at least {first['ctx']['ge']}, not {value!r}"
+        return f"{where}{last} must be a whole number of at least {first['ctx']['ge']}, not {_shown(value)}"
+    if kind in ("less_than_equal", "less_than", "greater_than"):
+        sign = {"less_than_equal": "at most", "less_than": "less than", "greater_than": "more than"}[kind]
+        limit = next(iter(first["ctx"].values()))
+        return f"{where}{last} must be {sign} {limit}, not {_shown(value)}"
+    if kind == "string_too_long":
+        return f"{where}{last} is too long: at most {first['ctx']['max_length']} signs"
     if kind == "literal_error":
         allowed = [option.strip("'") for option in first["ctx"]["expected"].replace(" or ", ", ").split(", ")]
-        return f"{where}{last} cannot be {value!r}: {nearest(str(value), allowed)}"
+        return f"{where}{last} cannot be {_shown(value)}: {nearest(str(value), allowed)}"
     wanted = _WANTED.get(kind)
     if wanted is None:
         return f"{place(location)}{first['msg'][:1].lower()}{first['msg'][1:]}"
-    return f"{place(location).removesuffix(': ')} must be {wanted}, not {value!r}"
+    return f"{place(location).removesuffix(': ')} must be {wanted}, not {_shown(value)}"
+
+
+def _shown(value: Any) -> str:
+    """A value that may be a number of thousands of digits."""
+    try:
+        text = repr(value)
+    except ValueError:
+        return "a number of too many digits"
+    return text if len(text) <= 80 else f"{text[:77]}…"
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
@@ -77,11 +92,15 @@ def place(location: tuple[int | str, ...]) -> str:
 
 
 def _about_seeds(value: Any) -> str:
+    if isinstance(value, list | tuple) and any(type(seed) is int and seed >= 2**63 for seed in value):
+        return "seeds must be whole numbers from 0 to 2⁶³ − 1"
     if isinstance(value, int) and not isinstance(value, bool):
-        return f"seeds must be a number of at least 1 or a list of numbers from 0 on, not {value!r}"
+        if value > 10**6:
+            return f"seeds must be at most a million, not {_shown(value)}"
+        return f"seeds must be a number of at least 1 or a list of numbers from 0 on, not {_shown(value)}"
     if value in ([], ()):
         return "seeds is an empty list: say how many, such as seeds = 8, or which, such as seeds = [0, 1, 2]"
-    return f"seeds must be how many, such as 8, or which, such as [0, 1, 2], not {value!r}"
+    return f"seeds must be how many, such as 8, or which, such as [0, 1, 2], not {_shown(value)}"
 
 
 def _example(key: str) -> str:

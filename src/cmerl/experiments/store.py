@@ -22,9 +22,11 @@ from cmerl.experiments.files import read_json, to_line, whole_lines, write_atomi
 from cmerl.experiments.journal import FileJournal, Tail
 from cmerl.experiments.manifest import FORMAT, make_manifest, versions
 from cmerl.experiments.packing import unpack
+from cmerl.experiments.records import check_manifest, check_records
 from cmerl.experiments.spec import Spec, parse
 from cmerl.experiments.summary import Totals, summarise
-from cmerl.experiments.units import Unit, check_header, units_of
+from cmerl.experiments.units import Unit, units_of
+from cmerl.files import check_directory, open_inside, read_regular, saying_why
 
 log = logging.getLogger("cmerl")
 
@@ -86,10 +88,11 @@ class RunDirectory:
         if not self.manifest_file.exists():
             raise InputError(f"{str(self.path)!r} is not a run directory: it has no manifest.json")
         manifest = read_json(self.manifest_file)
-        if manifest.get("format") != FORMAT or "spec" not in manifest:
+        if manifest.get("format") != FORMAT or not isinstance(manifest.get("spec"), dict):
             raise InputError(
                 f"{self.manifest_file} is damaged or of another version: this cmerl reads format {FORMAT}"
             )
+        check_manifest(manifest, str(self.manifest_file))
         return manifest
 
     def spec(self) -> Spec:
@@ -99,7 +102,8 @@ class RunDirectory:
     @contextmanager
     def lock(self) -> Iterator[None]:
         """Keep other processes from running here; the lock ends with this process, however it ends."""
-        fd = os.open(self.path / ".lock", os.O_RDWR | os.O_CREAT, 0o644)
+        with saying_why(self.path / ".lock"):
+            fd = open_inside(self.path / ".lock", os.O_RDWR | os.O_CREAT)
         try:
             try:
                 fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -117,16 +121,20 @@ class RunDirectory:
     def episodes(self) -> list[dict[str, Any]]:
         """All lines of episodes.jsonl that are whole."""
         try:
-            return list(whole_lines(self.episodes_file.read_bytes()))
+            return list(whole_lines(read_regular(self.episodes_file)))
         except FileNotFoundError:
             return []
 
     def lessons(self, unit: Unit) -> list[dict[str, Any]]:
         """The records of a unit's episodes, which ``units.rebuild`` makes the agent from; reads only."""
-        records = [unpack(record) for record in Tail(self.journal_file(unit))()]
-        if records:
-            check_header(unit, records[0])
-        return [record for record in records if "line" in record]
+        return [record for record in self._records(unit, Tail(self.journal_file(unit))()) if "line" in record]
+
+    def _records(self, unit: Unit, payloads: list[bytes]) -> list[dict[str, Any]]:
+        """A unit's records after the first, all of them checked."""
+        try:
+            return check_records(unit, [unpack(payload) for payload in payloads])
+        except InputError as error:
+            raise InputError(f"{self.journal_file(unit)}: {error}") from None
 
 
 class Ledger:
@@ -143,10 +151,13 @@ class Ledger:
         self.totals = {unit.key: Totals() for unit in self.units}
         self.reports: dict[tuple[str, str, int], dict[str, Any]] = {}
         self.failures: dict[tuple[str, str, int], str] = {}
-        (run.path / "journals").mkdir(exist_ok=True)
+        with saying_why(run.path / "journals"):
+            (run.path / "journals").mkdir(exist_ok=True)
+            check_directory(run.path / "journals")
         self.tasks = [task for unit in self.units if (task := self._open(unit)) is not None]
         self._write_episodes()
-        self._file = open(run.episodes_file, "ab", buffering=0)  # noqa: SIM115 - closed by close()
+        with saying_why(run.episodes_file):
+            self._file = open_inside(run.episodes_file, os.O_WRONLY | os.O_APPEND)
         self._refresh()
 
     def _warn_of_other_versions(self) -> None:
@@ -158,16 +169,19 @@ class Ledger:
     def _open(self, unit: Unit) -> Task | None:
         """Count what a unit has finished; a task if there is something left to do."""
         path = self.run.journal_file(unit)
-        if not path.exists():
+        if not os.path.lexists(path):
             return Task(unit, path, 0)
-        with FileJournal(path) as journal:
-            if journal.cut:
-                log.info("%s: %d bytes after the last whole episode are cut off", unit.title, journal.cut)
-            records = [unpack(record) for record in journal.records()]
-            size = journal.size
-        if records:
-            check_header(unit, records[0])
-        for record in records[1:]:
+        with saying_why(path), FileJournal(path) as journal:  # reads only: what is torn stays until it is replayed
+            payloads, size, cut = journal.records(), journal.size, journal.cut
+        records = self.run._records(unit, payloads)
+        if cut:
+            log.warning(
+                "%s: %d bytes after the last whole episode (%d are whole) will be dropped once these were replayed",
+                unit.title,
+                cut,
+                sum("line" in record for record in records),
+            )
+        for record in records:
             if "line" in record:
                 self.totals[unit.key].add(record["line"])
             else:
@@ -187,7 +201,8 @@ class Ledger:
         match event:
             case EpisodeFinished(line=line):
                 self.totals[key].add(line)
-                self._file.write(to_line(line))
+                with saying_why(self.run.episodes_file):
+                    os.write(self._file, to_line(line))
             case UnitFinished(report=report):
                 self.reports[key] = report
             case UnitFailed(message=message):
@@ -222,7 +237,7 @@ class Ledger:
 
     def close(self) -> None:
         """Leave the files as they should be found: once all is finished, in one order whatever happened before."""
-        self._file.close()
+        os.close(self._file)
         if self.finished:
             self._write_episodes()
             columns.read(self.run.path)  # leaves the cache that makes reports of large runs quick

@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict
 
 from cmerl import agents
 from cmerl.agents.base import EpisodeRecord
+from cmerl.agents.door import StepLimit
 from cmerl.confidence import Mode, as_mode
 from cmerl.errors import CmerlError, InputError
 from cmerl.experiments.environments import make_environment
@@ -24,6 +25,7 @@ from cmerl.experiments.rollouts import RegretEstimate
 from cmerl.experiments.snapshots import Recorder
 from cmerl.experiments.spec import AgentSpec, EnvironmentSpec, Spec
 from cmerl.experiments.spec_errors import nearest
+from cmerl.files import reason
 from cmerl.kernels import from_spec
 
 FORMAT = 1  # of journals
@@ -42,6 +44,7 @@ class Unit(BaseModel):
     rollouts: int
     allow_env_modules: tuple[str, ...]
     snapshots: bool = False  # of what it believes over its states, for the report's maps
+    step_timeout: float | None = None  # seconds; decides nothing of what comes out
 
     @property
     def key(self) -> tuple[str, str, int]:
@@ -56,7 +59,7 @@ class Unit(BaseModel):
     @property
     def digest(self) -> str:
         """Of everything that decides what comes out."""
-        return hashlib.sha256(self.model_dump_json().encode()).hexdigest()
+        return hashlib.sha256(self.model_dump_json(exclude={"step_timeout"}).encode()).hexdigest()
 
     @property
     def file(self) -> str:
@@ -68,6 +71,7 @@ class Unit(BaseModel):
 
 def units_of(spec: Spec) -> list[Unit]:
     """Every environment with every agent and every seed."""
+    seeds = spec.seed_list
     return [
         Unit(
             env=env,
@@ -77,11 +81,12 @@ def units_of(spec: Spec) -> list[Unit]:
             horizon=env.horizon or spec.horizon,
             rollouts=spec.rollouts,
             allow_env_modules=spec.allow_env_modules,
-            snapshots=seed == spec.seed_list[0],
+            snapshots=seed == seeds[0],
+            step_timeout=spec.step_timeout,
         )
         for env in spec.environments
         for agent in spec.agents
-        for seed in spec.seed_list
+        for seed in seeds
     ]
 
 
@@ -132,7 +137,8 @@ def play(unit: Unit, journal: Journal) -> dict[str, Any]:
             return dict(records[-1]["report"])
         agent = rebuild(unit, records[1:])
         keep = keeper(unit, agent, journal, [record["lesson"] for record in records[1:]])
-        agent.learn(unit.episodes - len(agent.history), callback=keep)
+        limit = None if unit.step_timeout is None else StepLimit(unit.step_timeout, end_process=True)
+        agent.learn(unit.episodes - len(agent.history), callback=keep, step_timeout=limit)
         report = report_of(agent)
         journal.append(pack({"report": report}))
     return report
@@ -161,9 +167,9 @@ def keeper(
 
 def check_header(unit: Unit, header: dict[str, Any]) -> None:
     """Refuse a journal of another unit or another format."""
-    if header.get("format") != FORMAT:
+    if type(header.get("format")) is not int or header["format"] != FORMAT:
         raise InputError(f"{unit.title}: the journal has format {header.get('format')}, this cmerl reads {FORMAT}")
-    if header["unit"] != unit.digest:
+    if header.get("unit") != unit.digest:
         raise InputError(f"{unit.title}: the journal belongs to other settings than the manifest's")
 
 
@@ -171,8 +177,17 @@ def rebuild(unit: Unit, records: list[dict[str, Any]], episodes: int | None = No
     """The agent as it was after the recorded episodes, or after the first ``episodes`` of them, bit for bit."""
     agent = make_agent(unit)
     for record in records[:episodes]:
-        if "line" in record:
+        if "line" not in record:
+            continue
+        try:
             agent.relearn(record_of(record["line"]), record["lesson"])
+        except CmerlError as error:
+            raise InputError(
+                f"{unit.title}: episode {len(agent.history)} cannot be learned again: {error}"
+            ) from error
+        except (ValueError, TypeError, KeyError, IndexError, AttributeError) as error:
+            why = f"{type(error).__name__}: {error}".splitlines()[0][:200]
+            raise InputError(f"{unit.title}: episode {len(agent.history)} cannot be learned again: {why}") from error
     return agent
 
 
@@ -223,5 +238,9 @@ def plain(value: Any) -> Any:
 def sentence(error: BaseException) -> str:
     """Why a unit failed, in one line."""
     if isinstance(error, CmerlError):
-        return str(error)
+        return " ".join(str(error).split())
+    if isinstance(error, OSError) and error.errno is not None:
+        return reason(error)
+    if isinstance(error, MemoryError):
+        return "memory is short: play fewer runs at a time (--jobs), or raise the limit"
     return f"{type(error).__name__}: {error}".strip().rstrip(":").replace("\n", " ")

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
+from functools import wraps
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
@@ -24,6 +25,19 @@ REGISTRY: dict[str, type[Kernel]] = {}
 """Kernel classes by name; this is where `from_spec` looks."""
 
 DIFFERENCE = 1e-5  # between points, where a gradient is found by differences: halves the digits, but no more
+
+
+def finite(method: Callable[..., Any]) -> Callable[..., Any]:
+    """A method of a user's kernel, whose NaN or infinity is an error rather than an answer."""
+
+    @wraps(method)
+    def checked(self: Any, *arguments: Any, **options: Any) -> Any:
+        found = method(self, *arguments, **options)
+        if not np.all(np.isfinite(found)):
+            raise KernelError(f"the kernel {type(self).__name__} returned NaN or infinity: it must be finite")
+        return found
+
+    return checked
 
 
 @dataclass(frozen=True)
@@ -47,6 +61,10 @@ class Kernel(ABC):
                 f"A kernel named {cls.__name__} already exists in {known.__module__}: choose another name."
             )
         REGISTRY[cls.__name__] = cls
+        if not cls.__module__.startswith("cmerl."):  # ours are finite on finite points, or say so themselves
+            for name in ("__call__", "diag", "gradient", "_matrix", "_diag"):
+                if callable(cls.__dict__.get(name)):
+                    setattr(cls, name, finite(cls.__dict__[name]))
 
     def _repr_html_(self) -> str:
         """For notebooks."""

@@ -60,12 +60,12 @@ class SklearnKernel(Kernel):
         """The matrix [k(x_i, y_j)], shape (n, m)."""
         if getattr(self.kernel, "requires_vector_input", True):
             X, Y = as_pair(X, Y)
-        return np.asarray(self.kernel(X, X if Y is None else Y), dtype=np.float64)
+        return _finite(np.asarray(self.kernel(X, X if Y is None else Y), dtype=np.float64))
 
     def diag(self, X: Points) -> FloatArray:
         """The diagonal [k(x_i, x_i)], shape (n,)."""
         points = as_points(X) if getattr(self.kernel, "requires_vector_input", True) else X
-        return np.asarray(self.kernel.diag(points), dtype=np.float64)
+        return _finite(np.asarray(self.kernel.diag(points), dtype=np.float64))
 
     def spec(self) -> dict[str, Any]:
         """Always raises, as a scikit-learn object has no description of ours."""
@@ -104,9 +104,7 @@ class CallableKernel(Kernel):
             raise KernelError(
                 f"The kernel function returned shape {K.shape} for {len(first)} and {len(second)} points."
             )
-        if not np.isfinite(K).all():
-            raise KernelError("The kernel function returned NaN or infinity.")
-        return K
+        return _finite(K)
 
     def diag(self, X: Points) -> FloatArray:
         """The diagonal [k(x_i, x_i)], shape (n,), from small diagonal blocks rather than the whole matrix."""
@@ -116,6 +114,12 @@ class CallableKernel(Kernel):
     def spec(self) -> dict[str, Any]:
         """Always raises, as a function cannot be written down."""
         raise KernelError("A kernel given as a function cannot be saved: write it as a Kernel dataclass.")
+
+
+def _finite(K: FloatArray) -> FloatArray:
+    if not np.isfinite(K).all():
+        raise KernelError("The kernel function returned NaN or infinity.")
+    return K
 
 
 def as_kernel(obj: Any) -> Kernel:

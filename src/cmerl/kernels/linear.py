@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cmerl.errors import KernelError
+from cmerl.errors import InputError, KernelError
 from cmerl.kernels.base import FloatArray, Kernel, Points, VectorKernel
 from cmerl.kernels.checks import check_radius, count, positive
 
@@ -72,6 +72,7 @@ class Linear(VectorKernel):
 
     def _check(self, X: FloatArray) -> None:
         check_radius(self.radius, X)
+        _check_overflow(self, X)
 
     def _matrix(self, X: FloatArray, Y: FloatArray) -> FloatArray:
         K: FloatArray = X @ Y.T
@@ -133,6 +134,7 @@ class Polynomial(VectorKernel):
 
     def _check(self, X: FloatArray) -> None:
         check_radius(self.radius, X)
+        _check_overflow(self, X)
 
     def _matrix(self, X: FloatArray, Y: FloatArray) -> FloatArray:
         K: FloatArray = X @ Y.T
@@ -150,6 +152,14 @@ class Polynomial(VectorKernel):
         """degree·(xᵀy + offset)^(degree − 1)·y, shape (m, d)."""
         slope = self.degree * (Y @ x + self.offset) ** (self.degree - 1)
         return np.asarray(slope[:, None] * Y)
+
+
+def _check_overflow(kernel: Linear | Polynomial, X: FloatArray) -> None:
+    """Refuse points at which k(x, x) overflows: at all others |k(x, y)| ≤ √(k(x, x)·k(y, y)) is finite."""
+    with np.errstate(over="ignore"):
+        finite = np.isfinite(kernel._diag(X))
+    if not finite.all():
+        raise InputError(f"Row {int(np.argmin(finite))} is so large that the kernel overflows: scale the points.")
 
 
 def _squared_norms(X: FloatArray) -> FloatArray:

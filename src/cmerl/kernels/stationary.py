@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from cmerl.errors import KernelError
 from cmerl.kernels.base import FloatArray, VectorKernel
 from cmerl.kernels.checks import check_columns, positive, positives
-from cmerl.kernels.distances import Scales, minus_half_squared_distances
+from cmerl.kernels.distances import Scales, minus_half_squared_distances, scaled_distances
 
 Real = TypeVar("Real", np.float32, np.float64)
 
@@ -131,12 +131,8 @@ class Matern(_Radial):
         return self._of_radii(self._radii(X, Y).astype(np.float32))
 
     def _radii(self, X: FloatArray, Y: FloatArray) -> FloatArray:
-        from scipy.spatial.distance import cdist  # slow to import, and not needed by every program
-
         # The square root turns an error of 1e-16 in a small r² into 1e-8 in r: distances must be exact.
-        scale = math.sqrt(2.0 * self.nu) / np.asarray(self.lengthscale)
-        A = X * scale
-        return np.asarray(cdist(A, A if Y is X else Y * scale))
+        return scaled_distances(X, Y, np.asarray(self.lengthscale) / math.sqrt(2.0 * self.nu))
 
     def _of_radii(self, R: NDArray[Real]) -> NDArray[Real]:
         """The kernel at distances r, which are overwritten, in their precision."""
@@ -212,6 +208,7 @@ class Periodic(Stationary):
         The chord between two angles is 2|sin(half their difference)|/ℓ, which makes this kernel the `RBF` of
         points on circles, and as fast.
         """
-        angles = X * (2.0 * math.pi / np.asarray(self.period))
+        # The remainder is exact, however far from 0 the angle is.
+        angles = np.fmod(X, self.period) * (2.0 * math.pi / np.asarray(self.period))
         circles: FloatArray = np.hstack((np.cos(angles) / self.lengthscale, np.sin(angles) / self.lengthscale))
         return circles

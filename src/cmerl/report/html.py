@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from cmerl.errors import CmerlError
+from cmerl.files import write_atomically
 from cmerl.report import comparison, curves, maps
 from cmerl.report.progress import Progress
 from cmerl.report.rundir import RunDirectory
@@ -129,9 +130,7 @@ def facts(run: RunDirectory) -> dict[str, str]:
 def write(path: str | os.PathLike[str], text: str) -> Path:
     """Write a page; an interrupted write leaves the old one."""
     target = Path(path)
-    partial = target.with_name(target.name + ".partial")
-    partial.write_text(text, encoding="utf-8")
-    os.replace(partial, target)
+    write_atomically(target, [text.encode()])
     return target
 
 

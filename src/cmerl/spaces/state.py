@@ -182,7 +182,19 @@ class StateSpace:
             row, column = (int(i) for i in np.argwhere(~finite)[0])
             raise InputError(f"{self._part_of(column).where} is NaN or infinite: {observations[row]!r}")
         self._check_bounds(X)
-        return self.columns.apply(X)
+        with np.errstate(over="ignore"):
+            rows = self.columns.apply(X)
+        self._check_size(X, rows)
+        return rows
+
+    def _check_size(self, X: FloatArray, rows: FloatArray, largest: float = 1e15) -> None:
+        """Refuse outliers: beyond ``largest``, distances to all other states cannot be told apart any more."""
+        if not np.abs(rows).max(initial=0.0) <= largest:
+            row, column = (int(i) for i in np.argwhere(~(np.abs(rows) <= largest))[0])
+            raise InputError(
+                f"an observation has a number of {rows[row, column]:.3g} in column {column}, too large to learn from: "
+                f"clip or rescale observations to at most {largest:g}"
+            )
 
     def decode(self, rows: FloatArray) -> list[Any]:
         """The observations behind rows (q, d), for a user's reward function."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import logging
 import os
 import signal
@@ -10,7 +11,7 @@ import time
 from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ import joblib
 from joblib.externals.loky import ProcessPoolExecutor
 
 from cmerl.experiments.engines.base import EpisodeFinished, Event, Task, UnitFailed, UnitFinished, UnitStarted
+from cmerl.experiments.engines.log import LogFile
 from cmerl.experiments.journal import FileJournal, Tail
 from cmerl.experiments.packing import unpack
 from cmerl.experiments.units import Unit, play, sentence
@@ -27,6 +29,7 @@ log = logging.getLogger("cmerl")
 
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 LOOK_SECONDS = 0.1  # how often the driver looks into the journals
+_PR_SET_PDEATHSIG = 1  # of prctl(2)
 ATTEMPTS = 3  # that may die in one and the same episode before the unit is given up
 
 
@@ -138,7 +141,8 @@ def _interrupts_blocked() -> Iterator[None]:
 
 
 def _settle(driver: int) -> None:
-    """End with the driver, however it ends."""
+    """End with the driver, however it ends: the kernel sees to it where it can, and a thread looks as well."""
+    _die_with_parent()
 
     def watch() -> None:
         while os.getppid() == driver:
@@ -146,6 +150,12 @@ def _settle(driver: int) -> None:
         os._exit(1)
 
     threading.Thread(target=watch, daemon=True).start()
+
+
+def _die_with_parent() -> None:
+    """Let Linux kill this process when its parent is gone, even while it is busy in code that no thread can stop."""
+    with suppress(OSError, AttributeError):
+        ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def _work(unit: Unit, path: Path, log_level: int) -> dict[str, Any]:
@@ -162,7 +172,7 @@ def _work(unit: Unit, path: Path, log_level: int) -> dict[str, Any]:
 def _log_to(path: Path, level: int) -> None:
     """Messages of workers go to a file, since the driver's terminal shows bars."""
     if not log.handlers:
-        handler = logging.FileHandler(path, delay=True, encoding="utf-8")
+        handler = LogFile(path, delay=True, encoding="utf-8")
         handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
         log.addHandler(handler)
         log.propagate = False

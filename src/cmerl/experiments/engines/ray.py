@@ -26,6 +26,7 @@ from ray._private import ray_constants
 
 from cmerl.errors import InputError
 from cmerl.experiments.engines.base import EpisodeFinished, Event, Task, UnitFailed, UnitFinished
+from cmerl.experiments.engines.log import open_log
 from cmerl.experiments.journal import FileJournal, Journal, Tail
 from cmerl.experiments.packing import unpack
 from cmerl.experiments.units import Unit, play, sentence
@@ -244,7 +245,7 @@ class _Attempt:
             message = {"failure": sentence(error)}
         match message:
             case {"log": text}:
-                with open(self.task.journal.parents[1] / "run.log", "a", encoding="utf-8") as file:
+                with open_log(self.task.journal.parents[1] / "run.log") as file:
                     file.write(text + "\n")
             case {"records": records}:
                 self.records.receive(records)

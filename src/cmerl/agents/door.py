@@ -1,0 +1,180 @@
+"""The door between an agent and its environment: what comes in is copied and checked, and what goes wrong is named."""
+
+from __future__ import annotations
+
+import copy
+import faulthandler
+import math
+import os
+import signal
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import gymnasium
+import numpy as np
+
+from cmerl.errors import CmerlError, EnvironmentFault, InputError, StepTimeoutError
+from cmerl.validation import check_reward
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class StepLimit:
+    """How long an environment may take.
+
+    Attributes:
+        seconds: over ``reset`` or over one step.
+        end_process: end the process when it is stuck for three times as long in code that cannot be interrupted; for
+            workers, whose driver knows what to do then.
+    """
+
+    seconds: float
+    end_process: bool = False
+
+    @classmethod
+    def of(cls, limit: float | StepLimit | None) -> StepLimit | None:
+        """A limit as users give it."""
+        if limit is None or isinstance(limit, StepLimit):
+            return limit
+        if isinstance(limit, bool) or not isinstance(limit, int | float) or not 0.0 < limit < math.inf:
+            raise InputError(f"step_timeout must be a number of seconds above 0, or None, not {limit!r}")
+        return cls(float(limit))
+
+
+@dataclass(frozen=True)
+class Step:
+    """What an environment said of one action: its own copies, checked."""
+
+    obs: Any
+    reward: float
+    terminated: bool
+    truncated: bool
+
+
+def reset(env: gymnasium.Env[Any, Any], seed: int, limit: StepLimit | None = None) -> Any:
+    """The first observation."""
+    found = _ask("reset", lambda: env.reset(seed=seed), limit)
+    if not isinstance(found, tuple) or len(found) != 2:
+        raise EnvironmentFault(f"the environment's reset must return (observation, info), not {_short(found)}")
+    return own(found[0])
+
+
+def step(env: gymnasium.Env[Any, Any], action: Any, limit: StepLimit | None = None) -> Step:
+    """What follows an action, of which the environment gets a copy."""
+    found = _ask("step", lambda: env.step(own(action)), limit)
+    if not isinstance(found, tuple) or len(found) != 5:
+        raise EnvironmentFault(
+            "the environment's step must return (observation, reward, terminated, truncated, info), "
+            f"not {_short(found)}"
+        )
+    obs, reward, terminated, truncated, _ = found
+    return Step(own(obs), check_reward(reward), _flag("terminated", terminated), _flag("truncated", truncated))
+
+
+def own(value: Any) -> Any:
+    """A copy that nobody else can change: environments may use one array for all their observations."""
+    if isinstance(value, np.ndarray):
+        return value.copy()
+    if isinstance(value, int | float | str | bytes | np.generic) or value is None:
+        return value
+    if type(value) is tuple:
+        return tuple(own(item) for item in value)
+    if type(value) in (dict, list):
+        return {key: own(item) for key, item in value.items()} if type(value) is dict else [own(x) for x in value]
+    try:
+        return copy.deepcopy(value)
+    except Exception as error:
+        raise EnvironmentFault(f"an observation of type {type(value).__name__} cannot be copied") from error
+
+
+def _flag(name: str, value: Any) -> bool:
+    try:
+        return bool(value)
+    except Exception:
+        raise EnvironmentFault(
+            f"the environment's step must say {name} by True or False, not {_short(value)}"
+        ) from None
+
+
+def _short(value: Any) -> str:
+    """A value in few words, whatever its repr does."""
+    try:
+        text = repr(value)
+    except Exception:
+        text = f"a {type(value).__name__}"
+    return text if len(text) <= 80 else f"{text[:77]}…"
+
+
+def _ask(what: str, call: Callable[[], T], limit: StepLimit | None) -> T:
+    """Let the environment do something; errors name it, and time is limited."""
+    try:
+        return call() if limit is None else _limited(what, call, limit)
+    except CmerlError:
+        raise
+    except Exception as error:
+        raise EnvironmentFault(f"the environment's {what} raised {_reason(error)}") from error
+
+
+def _reason(error: BaseException) -> str:
+    """The kind of an error, and what it says, in one line."""
+    return f"{type(error).__name__}: {' '.join(str(error).split())}".rstrip(": ")
+
+
+class _TooLong(BaseException):
+    """Raised inside the environment; no ``except Exception`` there can stop it."""
+
+
+def _limited(what: str, call: Callable[[], T], limit: StepLimit) -> T:
+    message = f"the environment's {what} took longer than step_timeout, {limit.seconds:g} s: make a new environment"
+    if threading.current_thread() is threading.main_thread() and hasattr(signal, "SIGALRM"):
+        return _by_alarm(call, limit, message)
+    return _by_thread(call, limit, message)
+
+
+def _by_alarm(call: Callable[[], T], limit: StepLimit, message: str) -> T:
+    armed = True
+
+    def ring(number: int, frame: Any) -> None:
+        if armed:
+            raise _TooLong
+
+    before = signal.signal(signal.SIGALRM, ring)
+    silence = open(os.devnull, "w") if limit.end_process else None  # noqa: SIM115 - closed below
+    if silence is not None:
+        faulthandler.dump_traceback_later(3.0 * limit.seconds, exit=True, file=silence)
+    signal.setitimer(signal.ITIMER_REAL, limit.seconds)
+    try:
+        return call()
+    except _TooLong:
+        raise StepTimeoutError(message) from None
+    finally:
+        armed = False
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, before)
+        if silence is not None:
+            faulthandler.cancel_dump_traceback_later()
+            silence.close()
+
+
+def _by_thread(call: Callable[[], T], limit: StepLimit, message: str) -> T:
+    """Where signals cannot reach: the call goes on in its thread, but nobody waits for it."""
+    found: list[T] = []
+    failed: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            found.append(call())
+        except BaseException as error:
+            failed.append(error)
+
+    worker = threading.Thread(target=work, daemon=True)
+    worker.start()
+    worker.join(limit.seconds)
+    if failed:
+        raise failed[0]
+    if not found:
+        raise StepTimeoutError(message)
+    return found[0]

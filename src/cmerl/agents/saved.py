@@ -1,0 +1,327 @@
+"""What the file of a saved agent may hold, field by field: docs/formats.md says the same for people."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from typing import Any
+
+import numpy as np
+
+from cmerl.agents.schema import (
+    ArraySchema,
+    bound,
+    check_arrays,
+    check_names,
+    either,
+    flag,
+    flags,
+    floats,
+    items,
+    number,
+    one_of,
+    plain,
+    table,
+    text,
+    whole,
+    wholes,
+)
+from cmerl.errors import InputError
+from cmerl.growing import Arrays, part
+
+MOST = 10**6  # of anything that is counted: steps of an episode, states, numbers of an observation
+MOST_ACTIONS = 10**5
+LARGEST = 1e15  # of any number that is learned from
+
+WORD = text(r"[\w .,+\-…()/]{0,200}")
+HISTORY = {
+    "history.ret": floats("episodes", least=-1e300, most=1e300),
+    "history.length": floats("episodes", least=0, most=MOST),
+    "history.seconds": floats("episodes", least=0),
+    "history.regret": floats("episodes", least=-1e300, most=1e300, special=True),
+    "history.regret_kind": wholes("episodes", most=3),
+}
+ABOUT = {
+    "format": whole(1, MOST),
+    "agent": WORD,
+    "horizon": whole(1, MOST),
+    "seed": whole(0, 2**63 - 1),
+    "broken_off": whole(0, 2**53),
+    "metrics": items(plain(), most=10**8),
+}
+LEDGER = plain(depth=6, most=2000, largest=LARGEST)
+KERNEL = either(one_of("auto"), plain(depth=12, most=2000, largest=LARGEST))
+OPTIONS = table(
+    lam=number(1e-15),
+    backend=one_of("auto", "exact", "compressed", "nystrom", "fourier"),
+    model=one_of("auto", "direct", "displacement"),
+    delta=number(1e-300, 1.0),
+    max_return=either(one_of(None), number()),
+    constants=table(**{name: either(one_of(None), number(1e-300)) for name in ("B_P", "B_V", "B_R")}),
+    replan=flag,
+    time_homogeneous=flag,
+    certify=flag,
+    kernel=KERNEL,
+    value_kernel=KERNEL,
+    mode=plain(depth=6, most=2000, largest=LARGEST),
+    reward=one_of("learned", None),
+    settings=plain(depth=6, most=2000, largest=LARGEST),
+)
+EXTREMES = items(items(number(), most=2), 2, 2)
+REWARDS = table(
+    declared=flag,
+    range=items(number(), 2, 2),
+    may_end=flag,
+    robust=flag,
+    widened=flag,
+    steps=EXTREMES,
+    ends=EXTREMES,
+    soonest=whole(0, MOST),
+)
+PART = table(
+    path=items(either(whole(0, 1000), text()), most=20),
+    kind=one_of("numbers", "categories"),
+    shape=items(whole(0, MOST), most=8),
+    low=items(bound, 1, MOST),
+    high=items(bound, 1, MOST),
+    dtype=one_of("<i8", "<f8"),
+)
+STATES = table(parts=items(PART, 1), periods=items(number(0.0), 1, MOST))
+ACTIONS = table(
+    shape=items(whole(0, MOST), most=8),
+    dtype=text(r"[<>|=][iufb][1248]"),
+    bounds=either(one_of(None), items(items(number(), 0, MOST), 2, 2)),
+)
+CME_RL = {"options": OPTIONS, "rewards": REWARDS, "states": STATES, "actions": ACTIONS, "contradicted": items(WORD)}
+
+
+def check_base(tensors: Arrays, meta: dict[str, Any]) -> tuple[Arrays, dict[str, Any]]:
+    """What every agent has, checked; returns the rest."""
+    own = {name: value for name, value in meta.items() if name in ABOUT}
+    table(**ABOUT)(own, "")
+    LEDGER(meta.get("ledger"), "ledger")
+    _check_plain_arrays({k: v for k, v in tensors.items() if k.startswith("ledger.")})
+    check_arrays({k: v for k, v in tensors.items() if k.startswith("history.")}, HISTORY, sizes := {})
+    if len(meta["metrics"]) != sizes["episodes"]:
+        raise InputError(f"metrics has {len(meta['metrics'])} entries for {sizes['episodes']} episodes")
+    for i, entry in enumerate(meta["metrics"]):
+        if type(entry) is not dict:
+            raise InputError(f"metrics[{i}] must be an object")
+    if np.any(tensors["history.length"] % 1.0):
+        raise InputError("array 'history.length' must hold whole numbers")
+    rest = {name: value for name, value in meta.items() if name not in ABOUT and name != "ledger"}
+    return {k: v for k, v in tensors.items() if not k.startswith(("history.", "ledger."))}, rest
+
+
+def check_any(tensors: Arrays, meta: dict[str, Any]) -> None:
+    """An agent that has no schema of its own: finite numbers of sane sizes, and plain values."""
+    arrays, rest = check_base(tensors, meta)
+    plain(depth=12, most=100_000, largest=LARGEST)(rest, "")
+    _check_plain_arrays(arrays)
+
+
+def _check_plain_arrays(arrays: Arrays) -> None:
+    for name, array in arrays.items():
+        if array.dtype.kind not in "biuf" or array.ndim > 6:
+            raise InputError(f"array {name!r} must hold numbers")
+        if array.dtype.kind == "f" and not np.all(np.abs(array[~np.isinf(array)]) <= LARGEST):
+            raise InputError(f"array {name!r} must hold numbers up to {LARGEST:g}")
+
+
+def check_cme_rl(tensors: Arrays, meta: dict[str, Any]) -> None:
+    """CME-RL in all its forms."""
+    arrays, rest = check_base(tensors, meta)
+    table(**CME_RL)(rest, "")
+    d, e = _state_columns(meta["states"]), _action_columns(meta["actions"])
+    homogeneous = meta["options"]["time_homogeneous"]
+    if not homogeneous and meta["horizon"] > 10_000:
+        raise InputError(f"horizon must be at most 10000 where each step has a law of its own, not {meta['horizon']}")
+    schemas = {"actions": floats("A", e), "all_states": floats(None, d)}
+    arrays = dict(arrays)
+    pending = {name: arrays.pop(name) for name in list(arrays) if name.startswith("pending.")}
+    if pending:
+        names = {"steps": wholes("k", most=meta["horizon"] - 1), **_transitions("k", d, e), "surprise": floats(1)}
+        check_arrays(part(pending, "pending"), names, {})
+    optional = ["all_states"]
+    sizes: dict[str, int] = {}
+    if "memory.about" in arrays:
+        held = {name: arrays.pop(name) for name in list(arrays) if name.startswith(("memory.", "embedding."))}
+        _check_held(held, d, e, 1 if homogeneous else meta["horizon"])
+    else:
+        schemas |= {
+            **_transitions("n", d, e),
+            "steps": wholes("n", most=meta["horizon"] - 1),
+            "batch_sizes": wholes("batches", most=MOST),
+            "batch_ends": flags("batches"),
+        }
+    check_arrays(arrays, schemas, sizes, optional)
+    if not 1 <= sizes["A"] <= MOST_ACTIONS:
+        raise InputError(f"array 'actions' must have 1 to {MOST_ACTIONS} rows, not {sizes['A']}")
+    if "batch_sizes" in arrays and int(arrays["batch_sizes"].sum()) != sizes["n"]:
+        raise InputError(f"array 'batch_sizes' must sum to the {sizes['n']} transitions of the log")
+
+
+def _transitions(n: str, d: int, e: int) -> dict[str, ArraySchema]:
+    return {
+        "Z": floats(n, d + e),
+        "next_states": floats(n, d),
+        "rewards": floats(n),
+        "terminated": flags(n),
+    }
+
+
+def _state_columns(states: dict[str, Any]) -> int:
+    numbers = 0
+    for i, p in enumerate(states["parts"]):
+        size = math.prod(p["shape"])
+        if not len(p["low"]) == len(p["high"]) == size:
+            raise InputError(f"states.parts[{i}] must have {size} bounds, as its shape says")
+        pairs = zip(p["low"], p["high"], strict=True)
+        if any(lo is not None and hi is not None and lo > hi for lo, hi in pairs):
+            raise InputError(f"states.parts[{i}] has a lower bound above an upper one")
+        if p["kind"] == "categories" and any(x is None or abs(x) > 2**53 for x in (*p["low"], *p["high"])):
+            raise InputError(f"states.parts[{i}] has categories without bounds")
+        numbers += size
+    if len(states["periods"]) != numbers:
+        raise InputError(f"states.periods must have {numbers} entries")
+    first = states["parts"][0]
+    if len(states["parts"]) == 1 and not first["shape"] and first["kind"] == "categories":
+        if first["high"][0] - first["low"][0] >= 10 * MOST:
+            raise InputError(f"states.parts[0] must have at most {10 * MOST} states")
+    return numbers + sum(period > 0 for period in states["periods"])
+
+
+def _action_columns(actions: dict[str, Any]) -> int:
+    e = math.prod(actions["shape"])
+    bounds = actions["bounds"]
+    if e < 1 or e > MOST or (bounds is not None and not len(bounds[0]) == len(bounds[1]) == e):
+        raise InputError(f"actions must have 1 to {MOST} numbers, and as many bounds")
+    if bounds is not None and any(lo > hi for lo, hi in zip(*bounds, strict=True)):
+        raise InputError("actions.bounds has a lower bound above an upper one")
+    return e
+
+
+def _check_held(arrays: Arrays, d: int, e: int, count: int) -> None:
+    """Embeddings as they are, where the log was dropped."""
+    own = {name: arrays[name] for name in arrays if name.startswith("memory.")}
+    schemas = {
+        "memory.about": ArraySchema("u", (None,), 0, 255),
+        "memory.starts": floats(None, d),
+        "memory.actions": floats("A", e),
+    }
+    check_arrays(own, schemas, sizes := {}, ["memory.actions"])
+    about = read_json(own["memory.about"].tobytes(), "memory.about")
+    table(
+        n=whole(1, 2**53),
+        backend=one_of("compressed", "displacement"),
+        searches=flag,
+        kernel=KERNEL,
+        value_kernel=KERNEL,
+    )(about, "memory.about")
+    if "auto" in (about["kernel"], about["value_kernel"]):
+        raise InputError("memory.about must name the kernels that the embeddings have")
+    names = {name.split(".")[1] for name in arrays if name.startswith("embedding.")}
+    if names != {str(i) for i in range(count)}:
+        raise InputError(f"the file must hold {count} embeddings, not {len(names)}")
+    check = _check_compressed if about["backend"] == "compressed" else _check_displacement
+    for i in range(count):
+        check(part(arrays, f"embedding.{i}"), d, e, sizes.get("A", 0))
+
+
+def _check_displacement(arrays: Arrays, d: int, e: int, actions: int) -> None:
+    fit = {"lengthscales": floats(None, least=1e-15), "numbers": floats(2)}
+    schemas = {
+        "counts": wholes(None),
+        "centre": floats(d),
+        "scale": floats(d, least=1e-15),
+        **{f"data.{name}": schema for name, schema in _transitions("k", d, e).items()},
+        **{f"{which}.{name}": schema for which in ("displacement", "reward") for name, schema in fit.items()},
+    }
+    optional = [name for name in schemas if name.startswith(("displacement.", "reward."))]
+    check_arrays(arrays, schemas, sizes := {}, optional)
+    if len(arrays["counts"]) != 5 or not sizes["k"] or not 1 <= arrays["counts"][3] <= 1000:
+        raise InputError("array 'counts' of a displacement must hold its transitions, fits and repeat")
+
+
+def _check_compressed(arrays: Arrays, d: int, e: int, actions: int) -> None:
+    check_names({"counts": 0} if "counts" in arrays else {}, {"counts": 0}, "an embedding")
+    wholes(4).check(arrays["counts"], "counts", {})
+    regressions = int(arrays["counts"][3])
+    if not 1 <= regressions <= MOST_ACTIONS:
+        raise InputError(f"array 'counts' of a compressed embedding names {regressions} regressions")
+    split = "actions" in arrays
+    columns = d if split else d + e
+    schemas = {
+        "counts": wholes(4),
+        "chosen": wholes(None),
+        "next_residual_sum": floats(1),
+        "actions": floats(regressions, e),
+        "sample.counts": wholes(2),
+        **{f"sample.{name}": schema for name, schema in _transitions("sampled", d, e).items()},
+        **{f"raw.{name}": schema for name, schema in _transitions("raw", d, e).items()},
+        **_dictionary("landmarks", "m", d),
+    }
+    for g in range(regressions):
+        at, p = f"moments.{g}", f"p{g}"
+        schemas |= {
+            f"{at}.sums": floats(3, special=True),
+            **_growing(f"{at}.gram", p, p),
+            **_growing(f"{at}.cross", None, None),
+            **_growing(f"{at}.linear", 3, p),
+            **_dictionary(f"{at}.features", p, columns),
+            **_growing(f"tracker.{g}.W", p, "q"),
+            f"tracker.{g}.solved": wholes(1),
+            f"tracker.{g}.variance": floats("q"),
+        }
+    optional = ["actions", *(name for name in schemas if re.match(r"(sample|raw)\.[Znrt]|tracker\.", name))]
+    check_arrays(arrays, schemas, sizes := {}, optional)
+    _check_sizes(arrays, sizes, regressions, 1 if split else max(actions, 1))
+
+
+def _check_sizes(arrays: Arrays, sizes: dict[str, int], regressions: int, actions: int) -> None:
+    """What must fit together."""
+    for name, array in arrays.items():
+        if name.endswith(".capacity"):
+            content = arrays.get(name.removesuffix("capacity") + "content")
+            if content is None or any(
+                not have <= room <= 2 * have + 64 for have, room in zip(content.shape, array, strict=True)
+            ):
+                raise InputError(f"array {name!r} must be a little more than the shape of the content")
+        if name.endswith("factor.L.content") and not np.all(np.diagonal(array) > 0):
+            raise InputError(f"array {name!r} must have a positive diagonal")
+    for g in range(regressions):
+        rows, columns = arrays[f"moments.{g}.cross.content"].shape
+        if rows > sizes["m"] or columns not in (0, sizes[f"p{g}"]) or (rows and not columns):
+            raise InputError(f"array 'moments.{g}.cross.content' does not fit {sizes['m']} landmarks")
+        if f"tracker.{g}.solved" in arrays and int(arrays[f"tracker.{g}.solved"][0]) != sizes[f"p{g}"]:
+            raise InputError(f"array 'tracker.{g}.solved' must be {sizes[f'p{g}']}")
+    tracked = sum(name.startswith("tracker.") for name in arrays)
+    if tracked not in (0, 4 * regressions):
+        raise InputError("the file must hold all trackers, or none")
+    if "q" in sizes and sizes["q"] != actions * sizes["m"]:
+        raise InputError(f"the trackers must have {actions * sizes['m']} columns, not {sizes['q']}")
+
+
+def _growing(name: str, rows: int | str | None, columns: int | str | None) -> dict[str, ArraySchema]:
+    return {f"{name}.content": floats(rows, columns), f"{name}.capacity": wholes(2, least=16, most=10**7)}
+
+
+def _dictionary(name: str, points: str, columns: int) -> dict[str, ArraySchema]:
+    return {
+        f"{name}.points": floats(points, columns),
+        f"{name}.growth": floats(1, least=1.0),
+        **_growing(f"{name}.factor.L", points, points),
+        f"{name}.factor.inverses": floats(None),
+        f"{name}.factor.jitter": floats(1, least=0.0),
+    }
+
+
+def read_json(content: bytes | str, place: str, most: int = 10**8) -> Any:
+    """JSON that fits into memory and into the stack, or one sentence on why it does not."""
+    if len(content) > most:
+        raise InputError(f"{place} is longer than {most} bytes")
+    try:
+        return json.loads(content)
+    except (ValueError, RecursionError):
+        raise InputError(f"{place} is not JSON") from None

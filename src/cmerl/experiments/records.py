@@ -1,0 +1,76 @@
+"""What manifests and the records of journals may hold: checked before anything is made of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cmerl.agents.schema import check_names, either, items, number, one_of, plain, table, text, whole
+from cmerl.errors import InputError
+from cmerl.experiments.units import Unit, check_header
+
+LINE = {
+    "env": text(),
+    "agent": text(),
+    "seed": whole(0, 2**63 - 1),
+    "episode": whole(0, 2**53),
+    "return": number(-1e300, 1e300),
+    "length": whole(0, 10**6),
+    "regret": either(one_of(None), number(-1e300, 1e300)),
+    "regret_kind": one_of(None, "policy", "gaps", "monte-carlo"),
+    "seconds": number(0.0),
+    "metrics": plain(),
+}
+MANIFEST = {
+    "versions": plain(depth=1, most=1000),
+    "seeds": items(whole(0, 2**63 - 1), 1, 10**6),
+    "command": text(r"(?s).{0,100000}"),
+    "created": text(),
+    "blas": plain(depth=3, most=1000),
+    "threads": whole(1, 10**4),
+    "jitter": either(one_of(None), number(0.0)),
+}
+
+
+def check_manifest(manifest: dict[str, Any], place: str) -> None:
+    """Refuse a manifest whose fields are not what they should be; ``spec`` is checked where it is parsed."""
+    for key, schema in MANIFEST.items():
+        if key in manifest:
+            schema(manifest[key], f"{place}: {key}")
+    versions = manifest.get("versions", {})
+    if not isinstance(versions, dict) or not all(isinstance(value, str) for value in versions.values()):
+        raise InputError(f"{place}: versions must name a version for each package")
+
+
+def check_records(unit: Unit, records: list[Any]) -> list[dict[str, Any]]:
+    """The records after the first, which must say that they belong to this unit, and be its episodes in order."""
+    if not records:
+        return []
+    for i, record in enumerate(records):
+        if not isinstance(record, dict) or not all(isinstance(key, str) for key in record):
+            raise InputError(f"record {i} is not a table")
+    check_header(unit, records[0])
+    for i, record in enumerate(records[1:]):
+        if "report" in record:
+            if i != len(records) - 2:
+                raise InputError(f"record {i + 1} is the last one, but others follow")
+            _check_report(record["report"])
+        else:
+            _check_episode(unit, i, record)
+    return records[1:]
+
+
+def _check_episode(unit: Unit, i: int, record: dict[str, Any]) -> None:
+    check_names(record, {"line": 0, "lesson": 0}, f"record {i + 1}", ["snapshot"])
+    table(**LINE)(record["line"], f"episode {i}")
+    line = record["line"]
+    if (line["env"], line["agent"], line["seed"]) != unit.key or line["episode"] != i or i >= unit.episodes:
+        raise InputError(f"record {i + 1} is not episode {i} of {unit.title}")
+    if not isinstance(line["metrics"], dict) or not isinstance(record["lesson"], dict):
+        raise InputError(f"record {i + 1} must have metrics and a lesson that are tables")
+
+
+def _check_report(report: Any) -> None:
+    plain()(report, "the report")
+    if not isinstance(report, dict) or not isinstance(report.get("diagnostics", {}), dict):
+        raise InputError("the report must be a table")
+    number(0.0)(report.get("jitter") or 0.0, "the report's jitter")
