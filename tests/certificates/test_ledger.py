@@ -89,7 +89,9 @@ def test_what_is_learned_again_is_certified_alike():
             pupil.relearn(teacher.history[-1], teacher.lesson())
         assert pupil.certificate() == teacher.certificate()
         pupil.learn(3)
-        assert pupil.history[-1].metrics["certified_regret"] == teacher.learn(3).history[-1].metrics["certified_regret"]
+        assert (
+            pupil.history[-1].metrics["certified_regret"] == teacher.learn(3).history[-1].metrics["certified_regret"]
+        )
 
 
 class Ending(gymnasium.Env):

@@ -1,4 +1,4 @@
-"""KL balls: the extreme mean within one against convex optimisers, and the radii against integrals and coin tosses."""
+"""KL balls: the extreme mean within one against convex optimisers, the radii against integrals and coin tosses."""
 
 import math
 

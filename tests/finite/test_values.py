@@ -31,7 +31,7 @@ def caps(world):
 def test_optimistic_values_exceed_the_optimum_and_intervals_contain_the_value_of_every_policy(seed, learned):
     env = random_mdp(4, 2, seed=seed, concentration=0.4, horizon=H)
     world = FiniteWorld(4, 2, H, 0.0, 1.0, rewards=None if learned else np.array(env.R))
-    balls = Balls(sample(env, world, 30 * 4**(seed % 3), seed, noise=float(learned)), CountingBudget(0.05, learned))
+    balls = Balls(sample(env, world, 30 * 4 ** (seed % 3), seed, noise=float(learned)), CountingBudget(0.05, learned))
     solution = solve(env, H)
     Q, V = balls.optimistic(caps(world))
     assert (Q >= solution.Q - 1e-9).all()
@@ -77,7 +77,7 @@ def test_one_step_of_optimism_by_hand():
 
 
 def test_an_end_is_worth_what_it_is_worth():
-    """Rewards from −1 to 0 and an end in the first step: nothing more is lost, so the end is the best that follows."""
+    """Rewards from −1 to 0 and an end in the first step: nothing more is lost, so an end is the best that follows."""
     world = FiniteWorld(1, 1, 3, -1.0, 1.0, ends=True, rewards=np.array([[0.0]]))
     counts = Counts(world)
     for _ in range(10**4):
