@@ -424,14 +424,14 @@ class CMERL(Agent):
             sign=sign,
         )
 
-    def _counted_plan(self, counting: CountingPlanner, sign: float) -> Plan | TablePlan:
+    def _counted_plan(self, counting: CountingPlanner, sign: float) -> TablePlan:
         """The plan of the next episode in the modes that count."""
         table = self._table_plan(counting, 1 if sign > 0 else -1)
         if counting.practical is None or sign < 0:
             return table
         task = replace(table.task, mode=counting.practical)
         proposed = make_plan(self._memory.embeddings, task, episode=table.episode, order=table.order)
-        return counting.choose(proposed, table)
+        return counting.choose(counting.tabulate(proposed), table)
 
     def _gap(self, start: int) -> float | None:
         if self._counting is None or self._counting.gaps is None:
