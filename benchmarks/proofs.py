@@ -4,8 +4,8 @@
     python benchmarks/proofs.py riverswim kl --learned
     python benchmarks/proofs.py grid guarded:kappa=5 guarded:kappa=5,prior_scale=0.01 --seeds 4
 
-A mode is its name, with options after a colon. Each line gives mean and worst regret, the certified regret, how often
-the certificate was below what was lost (never, one hopes), and milliseconds an episode.
+A mode is its name, with options after a colon. A line gives mean and worst regret, the certified regret, in how many
+runs the certificate was ever below what was lost, how many episodes the KL plan played, and milliseconds an episode.
 """
 
 from __future__ import annotations

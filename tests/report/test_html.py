@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import rundirs
 
+from cmerl import experiments
 from cmerl.experiments import statistics
 from cmerl.report import html, rundir, write_page
 from cmerl.report.style import number
@@ -179,3 +180,14 @@ def test_a_run_without_episodes_has_a_page_that_says_so(tmp_path) -> None:
     (tmp_path / "manifest.json").write_text("{}")
     text = write_page(tmp_path, tmp_path / "other.html").read_text()
     assert "There are no finished episodes yet." in structure(text).words
+
+
+def test_the_page_says_what_is_proven_beside_what_was_measured(tmp_path) -> None:
+    settings = {"environments": ["cmerl/RiverSwim-v0"], "agents": ["psrl"], "episodes": 5, "seeds": 2, "jobs": 1}
+    experiments.run(settings, out=tmp_path / "run")
+    page = write_page(tmp_path / "run", tmp_path / "page.html").read_text(encoding="utf-8")
+    found = re.search(r"psrl: proven to have lost at most ([\d.]+) of 100; measured: ([\d.]+)", page)
+    assert found
+    assert float(found[1]) >= float(found[2])
+    summary = json.loads((tmp_path / "run" / "summary.json").read_text(encoding="utf-8"))
+    assert summary["results"][0]["certified_regret"]["mean"] == pytest.approx(float(found[1]), abs=0.5)

@@ -58,7 +58,7 @@ class EpisodeRecord:
         seconds: time that the agent and the environment took, without the oracle.
         metrics: what else the agent knows of the episode, ready for JSON; "value" is V₁(s₁) of the plan that began
             it, "optimum" is V*₁(s₁) where the world is known, "certified_regret" what all episodes up to this one
-            have lost at most, where that can be proven.
+            have lost at most, where that can be proven, and "certified_most" what they could have lost at all.
     """
 
     episode: int
@@ -516,7 +516,7 @@ class Agent(ABC):
             self._enter_seen(seen)
             metrics = self._metrics(policies[0], seen.observations[0])
             if (ledger := self._ledger) is not None and ledger.void is None:
-                metrics["certified_regret"] = ledger.bound
+                metrics |= {"certified_regret": ledger.bound, "certified_most": ledger.episodes * ledger.world.cap(0)}
             seconds = time.perf_counter() - started
             regret, kind = self._regret(policies, seen)
             if self._solution is not None:

@@ -56,13 +56,13 @@ class CountingPlanner:
         episode: int,
         sign: float,
         backward: Callable[..., Plan],
-    ) -> Plan | TablePlan:
+    ) -> TablePlan:
         """The plan of the next episode: the table, or what is proposed in its place while that can be defended."""
         table = self.table(models, task, order, episode, sign)
         if self.practical is None or sign < 0:
             return table
         proposed = backward(models, replace(task, mode=self.practical), episode=episode, order=order)
-        return self.choose(proposed, table)
+        return self.choose(self.tabulate(proposed), table)
 
     def table(self, models: Sequence[Model], task: Task, order: IntArray, episode: int, sign: float) -> TablePlan:
         """The plan within the balls: optimistic, or pessimistic for a bound from below."""
@@ -75,7 +75,19 @@ class CountingPlanner:
         first = float(self._states[0, 0])
         return TablePlan(balls, Q, V, first, task, views, order, episode=episode, transitions=transitions, sign=sign)
 
-    def choose(self, proposed: Plan | None, optimistic: TablePlan) -> Plan | TablePlan:
+    def tabulate(self, plan: Plan) -> TablePlan:
+        """A plan as tables, which are quicker to act on and to bound."""
+        world = self.ledger.world
+        shift = world.r_min * np.arange(world.horizon, -1, -1)
+        V = np.zeros((world.horizon + 1, world.states))
+        own = np.array([plan.shift(step) for step in range(world.horizon)])
+        V[:-1] = plan.value_table(self._states) + (own - shift[:-1])[:, None]
+        Q = plan.q_table(self._states) - shift[:-1, None, None]
+        first, order = float(self._states[0, 0]), np.asarray(plan.order)
+        views = list(plan.views)
+        return TablePlan(self.ledger.balls, Q, V, first, plan.task, views, order, plan.episode, plan.transitions)
+
+    def choose(self, proposed: TablePlan | None, optimistic: TablePlan) -> TablePlan:
         """The proposed plan if it can be defended at every first state seen so far, else the optimistic one."""
         self.gaps, self.guarded_by = None, "kl"
         if proposed is None or not isinstance(self.mode, Guarded):

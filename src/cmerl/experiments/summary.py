@@ -21,6 +21,7 @@ class Totals:
     regret: float | None = 0.0
     seconds: float = 0.0
     best: float = -math.inf
+    certified: float | None = None  # what all of them have lost at most, where the last one says so
 
     def add(self, line: dict[str, Any]) -> None:
         """Count a line of episodes.jsonl."""
@@ -28,6 +29,7 @@ class Totals:
         self.ret += line["return"]
         self.seconds += line["seconds"]
         self.best = max(self.best, line["return"])
+        self.certified = line.get("metrics", {}).get("certified_regret")
         if line["regret"] is None or self.regret is None:
             self.regret = None
         else:
@@ -53,6 +55,9 @@ def summarise(env: str, agent: str, units: Sequence[Totals]) -> dict[str, Any]:
         "episodes_total": episodes,
         "return": _estimate([unit.ret / unit.episodes for unit in begun]),
         "cumulative_regret": _estimate([unit.regret for unit in begun if unit.regret is not None]) if known else None,
+        "certified_regret": _estimate([unit.certified for unit in begun if unit.certified is not None])
+        if begun and all(unit.certified is not None for unit in begun)
+        else None,
         "best_return": max((unit.best for unit in begun), default=None),
         "seconds_per_episode": sum(unit.seconds for unit in begun) / episodes if episodes else None,
     }

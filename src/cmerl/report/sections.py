@@ -29,6 +29,7 @@ class Section:
         rows: of the table.
         figures: ids of its figures, in order.
         has_regret: whether regret is known.
+        proven: for each agent with a certificate, what it says and what was measured.
     """
 
     name: str
@@ -37,6 +38,7 @@ class Section:
     rows: list[tables.Row]
     figures: list[tuple[str, Figure]] = field(default_factory=list)
     has_regret: bool = False
+    proven: list[str] = field(default_factory=list)
 
 
 def section(run: RunDirectory, env: str, index: int, most: int) -> Section:
@@ -66,7 +68,24 @@ def section(run: RunDirectory, env: str, index: int, most: int) -> Section:
         rows=[tables.row(runs, to) for runs in all_runs],
         figures=[(f"env-{index}-{figure['key']}", figure) for figure in figures if figure is not None],
         has_regret=has_regret,
+        proven=[words for runs in all_runs if (words := proven(runs)) is not None],
     )
+
+
+def proven(runs: Runs) -> str | None:
+    """What an agent has lost at most by its certificates, and what was measured, as means over seeds."""
+    bound, most = runs.get("metrics.certified_regret"), runs.get("metrics.certified_most")
+    lost = runs.get("regret")
+    if bound is None or most is None or np.isnan(bound[:, -1]).any():
+        return None
+    words = f"{runs.agent}: proven to have lost at most {_count(bound[:, -1])} of {_count(most[:, -1])}"
+    return words if lost is None else f"{words}; measured: {_count(lost.sum(axis=1))}"
+
+
+def _count(values: FloatArray) -> str:
+    """A mean with as many digits as can be believed, thousands apart."""
+    mean = float(values.mean())
+    return f"{mean:,.0f}".replace(",", " ") if mean >= 100 else f"{mean:.3g}"
 
 
 def line(agent: int, curve: Curve, **extra: Any) -> dict[str, Any]:

@@ -1,0 +1,143 @@
+"""bonus="kl" and bonus="guarded": what they promise holds, and every habit of the agent works with them."""
+
+import gymnasium
+import numpy as np
+import pytest
+
+from cmerl import CMERL
+from cmerl.confidence import KL, Guarded, Practical
+from cmerl.envs import FiniteMDP, RiverSwim, random_mdp
+from cmerl.errors import InputError, MissingConstantError
+from cmerl.kernels import RBF, StateAction
+from cmerl.oracles import evaluate, solve
+
+MODES = ["kl", "guarded"]
+
+
+def known(env, **options):
+    return CMERL(env, reward=lambda s, a: env.R[s, a], reward_range=(0, 1), **options)
+
+
+@pytest.mark.parametrize("bonus", MODES)
+@pytest.mark.parametrize("learned", [False, True])
+def test_bounds_on_values_hold_at_every_state_and_step_of_random_worlds(bonus, learned):
+    for seed in range(4):
+        env = random_mdp(4, 2, seed=seed, concentration=0.3, horizon=4)
+        agent = CMERL(env, seed=seed, bonus=bonus) if learned else known(env, seed=seed, bonus=bonus)
+        solution = solve(env, 4)
+        for _ in range(4):
+            agent.learn(10)
+            for step in range(4):
+                for s in range(4):
+                    low, high = agent.value_bounds(s, step)
+                    assert low - 1e-9 <= solution.V[step, s] <= high + 1e-9
+        assert all(r.metrics["optimistic"] and r.metrics["in_set"] for r in agent.history)
+        lost = np.cumsum([r.regret for r in agent.history])
+        assert (lost <= [r.metrics["regret_bound"] for r in agent.history]).all()
+        assert agent.diagnostics()["proof"].startswith("holds")
+
+
+def test_the_kl_plan_is_optimistic_and_its_methods_agree():
+    env = random_mdp(4, 3, seed=7, concentration=0.4, horizon=5)
+    agent = known(env, seed=0, bonus="kl").learn(25)
+    plan, states = agent._plan(), agent._all_states
+    Q = plan.q_table(states)
+    assert (Q >= solve(env, 5).Q - 1e-9).all()
+    for step in range(5):
+        np.testing.assert_array_equal(plan.q(states, step), Q[step])
+        np.testing.assert_array_equal(plan.act(states, step), plan.table(states)[step])
+        np.testing.assert_allclose(agent.q_values(2, step), Q[step, 2])
+        assert (plan.value(states, step) <= Q[step].max(axis=1) + 1e-12).all()
+        np.testing.assert_allclose(plan.value(states, step), plan.value_table(states)[step])
+        assert (plan.bonus(states, step) >= -1e-9).all()
+    np.testing.assert_array_equal(agent.policy().table(env.observations), plan.table(states))
+    assert agent.predict(1, 2) == plan.table(states)[2, 1]
+    assert agent.predict(1, 2, explore=False) in range(3)
+
+
+@pytest.mark.parametrize("bonus", MODES)
+def test_parts_of_a_run_and_saving_change_nothing(bonus, tmp_path):
+    env = RiverSwim(4, 6)
+    whole = CMERL(env, seed=5, bonus=bonus).learn(30)
+    parts = CMERL(env, seed=5, bonus=bonus).learn(12)
+    parts.value_bounds(0)
+    parts.certificate()
+    parts.save(tmp_path / "agent")
+    loaded = CMERL.load(tmp_path / "agent", env=env)
+    for other in (parts, loaded):
+        other.learn(18)
+        assert [(r.ret, r.metrics) for r in other.history] == [(r.ret, r.metrics) for r in whole.history]
+        np.testing.assert_array_equal(other.policy().table(env.observations), whole.policy().table(env.observations))
+
+
+def test_a_pac_policy_is_the_last_one_with_its_own_bound():
+    env = random_mdp(3, 2, seed=0, concentration=0.5, horizon=3)
+    agent = known(env, seed=0, bonus="kl").learn(80)
+    found = agent.pac_policy(3.0)
+    assert found.certified
+    assert found.epsilon == agent.certificate().policy_loss_bound
+    assert solve(env, 3).value(0) - evaluate(env, found, 3).value(0) <= found.epsilon
+    assert not agent.pac_policy(1e-3).certified
+
+
+def test_the_guard_stops_a_reckless_prior_and_lets_a_good_one_play():
+    env = RiverSwim(4, 8)
+    played, lost = {}, {}
+    for mode in (Guarded(kappa=2.0, prior_scale=0.01), Guarded(), Practical(prior_scale=0.01)):
+        agent = known(env, seed=0, bonus=mode).learn(80)
+        played[mode] = [r.metrics.get("played") for r in agent.history]
+        lost[mode] = sum(r.regret for r in agent.history)
+    reckless, good, alone = played
+    assert "kl" in played[reckless]
+    assert "kl" not in played[good]
+    assert lost[reckless] < 0.5 * lost[alone]
+    assert lost[good] < 0.5 * lost[alone]
+
+
+def test_with_kappa_one_each_episode_loses_at_most_the_width_of_its_bounds():
+    env = random_mdp(4, 2, seed=2, concentration=0.3, horizon=4)
+    agent = known(env, seed=0, bonus=Guarded(kappa=1.0))
+    agent.learn(1)  # before the first episode no first state is known, and any plan may play
+    for _ in range(30):
+        before = agent._plan()
+        low, high = agent._ledger.balls.interval(before.table(agent._all_states))
+        record = agent.learn(1).history[-1]
+        assert record.regret <= agent._counting.gaps[0] + 1e-9 <= high[0, 0] - low[0, 0] + 1e-6
+
+
+def test_laws_per_step_and_varying_first_states():
+    env = FiniteMDP(RiverSwim(3, 4).P, RiverSwim(3, 4).R, start=[0.5, 0.25, 0.25], horizon=4)
+    for bonus in MODES:
+        agent = CMERL(env, seed=0, bonus=bonus, reward_range=(0, 1), time_homogeneous=False).learn(30)
+        assert agent._ledger.world.per_step
+        assert len(agent._ledger.counts.visits) == 4 * 6
+        assert all(r.metrics["optimistic"] and r.metrics["in_set"] for r in agent.history)
+        lost = np.cumsum([r.regret for r in agent.history])
+        assert (lost <= [r.metrics["certified_regret"] for r in agent.history]).all()
+
+
+def test_a_new_plan_waits_until_counts_have_grown():
+    env = RiverSwim(4, 6)
+    kept = {}
+    for growth in (0.0, 1.0):
+        agent, plans = known(env, seed=0, bonus=KL(growth=growth)), []
+        agent.learn(40, callback=lambda agent, record, plans=plans: plans.append(agent._ledger.balls) or True)
+        kept[growth] = len({id(balls) for balls in plans})
+    assert kept[0.0] == 40
+    assert kept[1.0] < 30
+
+
+def test_what_they_need_is_asked_for():
+    silent = FiniteMDP(np.full((2, 2, 2), 0.5), np.zeros((2, 2)), horizon=3)
+    with pytest.raises(MissingConstantError, match="reward_range"):
+        CMERL(silent, bonus="kl")
+    with pytest.raises(MissingConstantError, match="delta kernels"):
+        CMERL(gymnasium.make("CartPole-v1"), bonus="guarded", reward_range=(0, 1))
+    with pytest.raises(MissingConstantError, match="delta kernels"):
+        CMERL(RiverSwim(4, 6), bonus="kl", kernel=StateAction(RBF(1.0), RBF(1.0), 1))
+    with pytest.raises(InputError, match="kappa"):
+        Guarded(kappa=0.5)
+    with pytest.raises(InputError, match="never replans"):
+        CMERL(RiverSwim(4, 6), bonus="kl", replan=True)
+    with pytest.raises(InputError, match="drop actions"):
+        CMERL(RiverSwim(4, 6), bonus="kl", actions=[1])

@@ -1,0 +1,168 @@
+"""The certificate: never below what was lost, the same after saving, and refused where nothing can be proven."""
+
+import gymnasium
+import numpy as np
+import pytest
+
+from cmerl import CMERL, agents
+from cmerl.certificates import Ledger
+from cmerl.envs import FiniteMDP, RiverSwim, random_mdp
+from cmerl.errors import InputError
+from cmerl.finite import FiniteWorld
+from cmerl.oracles import evaluate, solve
+
+AGENTS = ["cme-rl", "psrl", "ucbvi", "random", "greedy", "balanced"]
+
+
+@pytest.mark.parametrize("name", AGENTS)
+def test_every_agent_states_what_it_lost_at_most(name):
+    for seed in range(3):
+        env = random_mdp(4, 2, seed=seed, concentration=0.3, horizon=4)
+        agent = agents.make(name, env, seed=seed, reward_range=(0, 1)).learn(30)
+        lost = np.cumsum([r.regret for r in agent.history])
+        certified = np.array([r.metrics["certified_regret"] for r in agent.history])
+        assert (certified >= lost).all()
+        found = agent.certificate()
+        assert lost[-1] <= found.regret_bound <= certified[-1] <= found.most == 120
+        solution, policy = solve(env, 4), agent.policy()
+        played = policy.probabilities(env.observations) if name == "random" else policy
+        assert solution.value(0) - evaluate(env, played, 4).value(0) <= found.policy_loss_bound
+        assert found.delta == 0.1
+        assert f"lost at most {found.regret_bound:.4g}" in found.statement
+
+
+def test_learning_lowers_it_to_a_fraction_and_balls_too_small_would_break_it():
+    env = random_mdp(3, 2, seed=1, concentration=0.5, horizon=4)
+    agent = CMERL(env, seed=0, reward=lambda s, a: env.R[s, a]).learn(200)
+    found = agent.certificate()
+    assert found.regret_bound < 0.4 * found.most
+    assert found.policy_loss_bound < 1.5
+    best = agent.certificate(solve(env, 4).policy)  # of any policy, as numbers or as a callable
+    assert best.policy_loss_bound < 1.5
+    again = agent.certificate(lambda obs, step: int(solve(env, 4).policy[step, obs]))
+    assert again.policy_loss_bound == best.policy_loss_bound
+    worst = agent.certificate(solve(FiniteMDP(env.P, 1 - env.R), 4).policy)
+    lost = solve(env, 4).value(0) - evaluate(env, solve(FiniteMDP(env.P, 1 - env.R), 4).policy, 4).value(0)
+    assert worst.policy_loss_bound >= lost
+    ledger = Ledger(agent._ledger.world, 0.1)  # the same run, with all its doubts about V* removed
+    ledger.upper = solve(env, 4).V * 0.5
+    for _ in range(400):
+        ledger.enter([0] * 5, [0] * 4, [0.0] * 4, terminated=False)
+    assert ledger.bound < 400 * solve(env, 4).value(0)
+
+
+def test_bounds_on_values_never_rise():
+    env = RiverSwim(4, 6)
+    agent = CMERL(env, seed=0, bonus="kl")
+    uppers = []
+    for _ in range(30):
+        agent.learn(1)
+        uppers.append(agent._ledger.upper.copy())
+    assert (np.diff(uppers, axis=0) <= 0.0).all()
+    assert (uppers[-1] < uppers[0]).any()
+    assert (uppers[-1] >= solve(env, 6).V).all()
+
+
+@pytest.mark.parametrize("name", ["cme-rl", "psrl", "random"])
+def test_it_goes_on_exactly_after_saving_and_does_not_depend_on_being_asked(name, tmp_path):
+    env = RiverSwim(4, 6)
+    agent = agents.make(name, env, seed=3, reward_range=(0, 1)).learn(10)
+    agent.save(tmp_path / "agent")
+    asked = agent.certificate()
+    loaded = type(agent).load(tmp_path / "agent", env=env)
+    assert loaded.certificate() == asked
+    whole = agents.make(name, env, seed=3, reward_range=(0, 1)).learn(25)
+    for other in (agent, loaded):
+        other.learn(15)
+        assert [r.metrics["certified_regret"] for r in other.history] == [
+            r.metrics["certified_regret"] for r in whole.history
+        ]
+        assert other.certificate() == whole.certificate()
+
+
+def test_what_is_learned_again_is_certified_alike():
+    env = RiverSwim(4, 6)
+    for bonus in ("practical", "guarded"):
+        teacher, pupil = (CMERL(env, seed=1, bonus=bonus, reward_range=(0, 1)) for _ in range(2))
+        for _ in range(12):
+            teacher.learn(1)
+            pupil.relearn(teacher.history[-1], teacher.lesson())
+        assert pupil.certificate() == teacher.certificate()
+        pupil.learn(3)
+        assert (
+            pupil.history[-1].metrics["certified_regret"] == teacher.learn(3).history[-1].metrics["certified_regret"]
+        )
+
+
+class Ending(gymnasium.Env):
+    """Two states whose first numbers are 5 and 2; pays −1 a step until action 3 ends it, with probability ½."""
+
+    observation_space = gymnasium.spaces.Discrete(2, start=5)
+    action_space = gymnasium.spaces.Discrete(2, start=2)
+
+    def reset(self, seed=None, options=None):
+        super().reset(seed=seed)
+        return int(5 + self.np_random.integers(2)), {}
+
+    def step(self, action):
+        ended = bool(action == 3 and self.np_random.random() < 0.5)
+        return int(5 + self.np_random.integers(2)), -1.0, ended, False, {}
+
+
+@pytest.mark.parametrize("name", ["cme-rl", "random"])
+def test_early_ends_varying_first_states_and_numbers_that_start_elsewhere(name):
+    H, agent = 6, agents.make(name, Ending(), horizon=6, seed=0, reward_range=(-1, 0))
+    agent.learn(300)
+    best = -sum(0.5**h for h in range(H))  # to try to end at once, at every step
+    lost = 300 * best - sum(r.ret for r in agent.history)
+    assert agent.certificate().regret_bound >= lost
+    assert agent._ledger.starts.min() > 0
+    assert (agent._ledger.upper[0] - H >= best - 1e-9).all()
+    quick = agent.certificate(np.full((H, 2), 3))
+    assert 0.0 <= quick.policy_loss_bound < 6.0
+    assert "any first state" in quick.statement
+
+
+def test_where_it_does_not_apply_a_reason_is_given():
+    silent = FiniteMDP(np.full((2, 1, 2), 0.5), np.zeros((2, 1)), horizon=3)
+    for env, options, reason in (
+        (silent, {}, "not declared"),
+        (gymnasium.make("CartPole-v1"), {"horizon": 5, "reward_range": (0, 1)}, "not Discrete"),
+        (silent, {"reward_range": (0, 1)}, "learn first"),
+    ):
+        agent = CMERL(env, seed=0, **options)
+        if reason != "learn first":
+            agent.learn(1)
+            assert "certified_regret" not in agent.history[0].metrics
+        with pytest.raises(InputError, match=reason):
+            agent.certificate()
+    agent = CMERL(silent, seed=0, reward=lambda s, a: 0.0).learn(2)  # a reward that is given is declared
+    assert agent.certificate().regret_bound == 0.0
+
+
+def test_worlds_declare_their_rewards_and_wrappers_that_change_them_take_that_back():
+    env = RiverSwim(4, 6)
+    assert CMERL(env, seed=0).learn(2).certificate().most == 12
+    changed = gymnasium.wrappers.TransformReward(env, lambda r: 10 * r)
+    with pytest.raises(InputError, match="not declared"):
+        CMERL(changed, horizon=6, seed=0).learn(2).certificate()
+
+
+def test_a_reward_outside_its_range_ends_the_proof():
+    ledger = Ledger(FiniteWorld(1, 1, 2, 0.0, 1.0), 0.1)
+    ledger.enter([0, 0, 0], [0, 0], [0.5, 0.5], terminated=False)
+    ledger.enter([0, 0, 0], [0, 0], [0.5, 7.0], terminated=False)
+    with pytest.raises(InputError, match="7 lies outside"):
+        ledger.certificate(np.ones((2, 1, 1)))
+
+
+def test_episodes_broken_off_count_as_lost_luck():
+    whole, broken = (Ledger(FiniteWorld(1, 1, 2, 0.0, 1.0, rewards=np.array([[0.5]])), 0.1) for _ in range(2))
+    for ledger in (whole, broken):
+        for _ in range(2000):
+            ledger.enter([0, 0, 0], [0, 0], [0.5, 0.5], terminated=False)
+    broken.enter([0, 0], [0], [0.5], terminated=False, finished=False)
+    policy = np.ones((2, 1, 1))
+    assert broken.counts.visits.sum() == whole.counts.visits.sum() + 1
+    assert whole._from_returns(whole.upper) + 2.0 < broken._from_returns(broken.upper)
+    assert whole.certificate(policy).policy_loss_bound == pytest.approx(0.0, abs=1e-9)
