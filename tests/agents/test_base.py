@@ -426,7 +426,7 @@ def test_options_reach_the_agent():
         ("cme-rl", {"bonsu": "tight"}, "bonus"),
         ("cme-rl", {"lamda": 1.0}, "lam"),
         ("greedy", {"reward_rnge": (0, 1)}, "reward_range"),
-        ("random", {"lam": 1.0}, "none"),
+        ("random", {"lam": 1.0}, "it has reward_range"),
         ("greedy", {"bonus": "tight"}, "lam"),  # greedy has no bonus to choose: what it has is named
     ],
 )
