@@ -1,8 +1,8 @@
 """Which bonus scale suits an optimistic tabular agent: chosen on random worlds, confirmed on others.
 
 A scale's score on a world is its cumulative regret divided by the best of all scales there; scores are averaged as
-geometric means. Worlds to choose on: random MDPs that differ in size, horizon and concentration. To confirm on:
-random MDPs with other seeds, RiverSwim and GridWorld, which have no say in the choice.
+geometric means. Worlds to choose on: random MDPs that differ in size, horizon and concentration. Worlds to confirm
+on: random MDPs with other seeds, RiverSwim and GridWorld, which have no say in the choice.
 
     python benchmarks/bonus_scales.py [--agent NAME]… [--seeds 2]
 """

@@ -141,3 +141,13 @@ def test_agents_are_listed_with_their_options(capsys: pytest.CaptureFixture[str]
     assert "cme-rl: Reinforcement learning with conditional mean embeddings" in out
     assert "bonus" in out
     assert [line.partition(":")[0] for line in out.splitlines() if line[0] != " "] == cmerl.agents.names()
+
+
+def test_one_agent_is_told_with_types_defaults_and_a_line_each(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = call(capsys, "agents", "psrl")
+    assert code == 0
+    assert "    prior_weight: float = 1.0  how many transitions the prior of next states is worth" in out
+    assert "    reward_range: tuple[float, float] = (0.0, 1.0)  (lo, hi) of all rewards" in out
+    code, out, err = call(capsys, "agents", "prsl")
+    assert (code, out) == (2, "")
+    assert "there is no agent 'prsl': did you mean 'psrl'?" in err

@@ -28,7 +28,7 @@ class OptimisticQLearning(OptimisticAgent):
     """
 
     name: ClassVar[str] = "q-learning"
-    practical_scale: ClassVar[float] = 0.1
+    practical_scale: ClassVar[float] = 0.03
     saved: ClassVar[tuple[str, ...]] = ("bonus",)
     saved_arrays: ClassVar[tuple[str, ...]] = ("Q", "Q_mean", "step_visits", "next_sums", "next_squares", "beta")
 

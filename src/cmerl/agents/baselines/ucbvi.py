@@ -47,12 +47,12 @@ class UCBVI(_ValueIteration):
 
     Args:
         env: with Discrete observations and actions.
-        bonus_scale: factor of every bonus term; by default 0.1, chosen on random worlds.
+        bonus_scale: factor of every bonus term; by default 0.03, chosen on random worlds.
         options: as for every counting agent.
     """
 
     name: ClassVar[str] = "ucbvi"
-    practical_scale: ClassVar[float] = 0.1
+    practical_scale: ClassVar[float] = 0.03
     fixed_options: ClassVar[tuple[str, ...]] = ("theory", "episodes")
 
     def __init__(self, env: gymnasium.Env[Any, Any], *, bonus_scale: float | None = None, **options: Any) -> None:
@@ -96,7 +96,7 @@ class UCBVICH(_PaperUCBVI):
     """
 
     name: ClassVar[str] = "ucbvi-ch"
-    practical_scale: ClassVar[float] = 0.1
+    practical_scale: ClassVar[float] = 0.03
 
     def _bonus(self, model: EmpiricalModel, step: int, V: FloatArray) -> FloatArray:
         n = np.maximum(model.visits, 1.0)
@@ -119,7 +119,7 @@ class UCBVIBF(_PaperUCBVI):
     """
 
     name: ClassVar[str] = "ucbvi-bf"
-    practical_scale: ClassVar[float] = 0.1
+    practical_scale: ClassVar[float] = 0.03
     saved_arrays: ClassVar[tuple[str, ...]] = ("step_visits",)
 
     def __init__(self, env: gymnasium.Env[Any, Any], **options: Any) -> None:
