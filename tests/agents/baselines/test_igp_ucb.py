@@ -6,13 +6,11 @@ import math
 
 import gymnasium
 import numpy as np
-import pytest
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF as SklearnRBF
 
 from cmerl.agents.baselines.igp_ucb import IGPUCB
-from cmerl.envs import LinearQuadratic
-from cmerl.errors import InputError
+from cmerl.envs import FiniteMDP, LinearQuadratic
 from cmerl.kernels import RBF
 
 
@@ -50,7 +48,10 @@ def test_it_finds_the_top() -> None:
     assert abs(float(agent.predict(np.array([0.5]), explore=False)[0]) - np.pi / 8) < 0.15
 
 
-def test_it_plays_one_step() -> None:
+def test_it_looks_one_step_ahead_whatever_the_horizon() -> None:
     assert IGPUCB(LinearQuadratic()).horizon == 1
-    with pytest.raises(InputError, match="horizon must be 1, not 5"):
-        IGPUCB(LinearQuadratic(), horizon=5)
+    # Action 1 pays nothing now and leads to riches: a bandit does not see them.
+    P = np.zeros((2, 2, 2))
+    P[0, 0, 0] = P[0, 1, 1] = P[1, :, 1] = 1.0
+    agent = IGPUCB(FiniteMDP(P, np.array([[0.3, 0.0], [1.0, 1.0]])), horizon=4, seed=0).learn(20)
+    assert [agent.predict(0, step, explore=False) for step in range(4)] == [0, 0, 0, 0]

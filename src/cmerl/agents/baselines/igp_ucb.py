@@ -6,8 +6,8 @@ Constants: play the largest μ(z) + β·σ(z) of a Gaussian process with noise v
 β_t = B + R√(2(γ_{t−1} + 1 + log(1/δ))), B ≥ ‖f‖ and R the noise; otherwise β = ``width``·λ^{-1/2}.
 
 Differences: the information gain of the data stands in for γ_{t−1}, its largest possible value; the paper's proof
-needs no more. λ = 1 where the paper has 1 + 2/T. The first observation of an episode is a context that the kernel
-sees too.
+needs no more. λ = 1 where the paper has 1 + 2/T. The observation is a context that the kernel sees too.
+Episodes of more than one step are that many rounds: the agent is myopic then.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ import numpy as np
 from cmerl.agents.base import Policy
 from cmerl.agents.baselines.encoded import FloatArray, at_least_zero
 from cmerl.agents.baselines.kernel_agent import KernelAgent
-from cmerl.errors import InputError
 
 
 def igp_radius(information_gain: float, *, norm: float, noise: float, delta: float) -> float:
@@ -30,11 +29,11 @@ def igp_radius(information_gain: float, *, norm: float, noise: float, delta: flo
 
 
 class IGPUCB(KernelAgent):
-    """Kernel upper confidence bounds for episodes of one step [Chowdhury and Gopalan 2017].
+    """Kernel upper confidence bounds on the reward of one step [Chowdhury and Gopalan 2017].
 
     Args:
-        env: any with finitely many actions, or candidates of them; only its first step is played.
-        horizon: 1, which is also the default.
+        env: with finitely many actions, or candidates of them.
+        horizon: 1 by default; with more every step is a round of its own, and what follows it does not count.
         norm: B, a bound on the norm of the reward function, for ``theory``.
         noise: R, the sub-Gaussian constant of a reward scaled to [0, 1], for ``theory``.
         options: as for every agent with a kernel.
@@ -52,10 +51,8 @@ class IGPUCB(KernelAgent):
         noise: float = 0.5,
         **options: Any,
     ) -> None:
-        if horizon not in (None, 1):
-            raise InputError(f"agent 'igp-ucb' plays episodes of one step: horizon must be 1, not {horizon!r}")
         self.norm, self.noise = at_least_zero("norm", norm), at_least_zero("noise", noise)
-        super().__init__(env, horizon=1, **options)
+        super().__init__(env, horizon=1 if horizon is None else horizon, **options)
 
     def _radius(self) -> float:
         """The factor of σ, with its scale."""
