@@ -105,7 +105,8 @@ class CallableKernel(Kernel):
                 f"The kernel function returned shape {K.shape} for {len(first)} and {len(second)} points."
             )
         if not np.isfinite(K).all():
-            raise KernelError("The kernel function returned NaN or infinity.")
+            i, j = np.argwhere(~np.isfinite(K))[0]
+            raise KernelError(f"The kernel function returned NaN or infinity for points {i} and {j}.")
         return K
 
     def diag(self, X: Points) -> FloatArray:
