@@ -175,7 +175,11 @@ class NoHorizon(Sound):
 
 
 class Unreadable(Sound):
-    observation_space = spaces.Sequence(spaces.Discrete(2))
+    class Odd(spaces.Space):
+        def contains(self, x):
+            return True
+
+    observation_space = Odd()
 
     def observe(self):
         return (self.count % 2, 1)
@@ -398,19 +402,29 @@ def test_text_is_named_by_its_path_and_many_columns_are_noted():
             return {"at": self.x.copy(), "said": ("hello", 1)}
 
     report = check_env(Wordy())
-    assert report.names == ["text"]
-    assert "(said.0)" in str(report)
+    assert report.names == ["objects"]
+    assert "part 'said.0' is a Text, compared by Spectrum" in str(report)
     assert check_env(Wide()).names == ["many columns"]
 
 
-def test_a_picture_of_codes_has_no_columns_to_leave_out():
+def test_a_picture_is_said_to_be_categories_or_one_object():
     class Codes(Sound):
         observation_space = spaces.Box(0, 255, (6, 6), np.uint8)
 
         def observe(self):
             return np.full((6, 6), round(100 * self.x[0]), dtype=np.uint8)
 
-    assert check_env(Codes()).names == []
+    class Photo(Sound):
+        observation_space = spaces.Box(0, 255, (64, 64, 3), np.uint8)
+
+        def observe(self):
+            return np.full((64, 64, 3), round(100 * self.x[0]), dtype=np.uint8)
+
+    small, large = check_env(Codes()), check_env(Photo())
+    assert [(f.severity, f.name) for f in small] == [("note", "picture")]
+    assert "36 whole numbers, each taken for a category" in str(small)
+    assert [(f.severity, f.name) for f in large] == [("warning", "picture")]
+    assert "FeatureMap" in str(large)
 
 
 def test_the_gravest_comes_first():

@@ -1,4 +1,4 @@
-"""Is an environment fit to learn in, and does an agent keep its promises? Findings that one can act on.
+"""Is an environment fit to learn in, is a kernel one, does an agent keep its promises? Findings one can act on.
 
 >>> import cmerl, gymnasium
 >>> cmerl.check_env(gymnasium.make("CartPole-v1")).ok
@@ -7,6 +7,7 @@ True
 
 from cmerl.checking.agents import AgentReport, check_agent
 from cmerl.checking.check import check_env
+from cmerl.checking.kernels import KernelReport, check_kernel
 from cmerl.checking.report import Finding, Report
 
-__all__ = ["AgentReport", "Finding", "Report", "check_agent", "check_env"]
+__all__ = ["AgentReport", "Finding", "KernelReport", "Report", "check_agent", "check_env", "check_kernel"]

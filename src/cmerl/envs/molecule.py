@@ -48,7 +48,7 @@ class Molecule(ObjectWorld):
             return after, score(after) - score(tree)
 
         model = enumerate_world(((0,), ()), 9, move, as_graph)
-        super().__init__(model, spaces.Graph(spaces.Discrete(3), None), horizon)
+        super().__init__(model, spaces.Graph(spaces.Discrete(3), spaces.Discrete(1)), horizon)
 
 
 def grow(tree: Tree, host_kind: int, kind: int, budget: int) -> Tree:
@@ -65,4 +65,4 @@ def as_graph(tree: Tree) -> Any:
     """The tree as Gymnasium's graph."""
     kinds, hosts = tree
     links = np.array([[host, i + 1] for i, host in enumerate(hosts)], dtype=np.int32).reshape(-1, 2)
-    return GraphInstance(np.array(kinds, dtype=np.int64), None, links)
+    return GraphInstance(np.array(kinds, dtype=np.int64), np.zeros(len(hosts), dtype=np.int64), links)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Hashable
 from typing import Any, SupportsIndex
 
@@ -72,6 +73,5 @@ class ObjectWorld(gymnasium.Env[Any, Any]):
         return observation, reward, False, False, info
 
     def _observe(self) -> tuple[Any, dict[str, Any]]:
-        observed = self.model.observations[self.state]
-        # A copy where it could be changed, because callers keep what they are given.
-        return observed.copy() if isinstance(observed, np.ndarray) else observed, {"state": self.state}
+        # A copy, because callers keep what they are given.
+        return copy.deepcopy(self.model.observations[self.state]), {"state": self.state}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 from gymnasium import spaces
 
 from cmerl.envs.checks import check_count
@@ -33,7 +32,7 @@ class StringEdit(ObjectWorld):
         def move(word: str, action: int) -> tuple[str, float]:
             place, letter = divmod(action, len(alphabet))
             after = word[:place] + alphabet[letter] + word[place + 1 :]
-            return after, float(np.mean([a == b for a, b in zip(after, target, strict=True)]))
+            return after, sum(map(str.__eq__, after, target)) / len(target)
 
         start = alphabet[0] * len(target)
         model = enumerate_world(start, len(target) * len(alphabet), move, lambda word: word)

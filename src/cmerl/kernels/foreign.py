@@ -104,7 +104,10 @@ class CallableKernel(Kernel):
             raise KernelError(
                 f"The kernel function returned shape {K.shape} for {len(first)} and {len(second)} points."
             )
-        return _finite(K)
+        if not np.isfinite(K).all():
+            i, j = np.argwhere(~np.isfinite(K))[0]
+            raise KernelError(f"The kernel function returned NaN or infinity for points {i} and {j}.")
+        return K
 
     def diag(self, X: Points) -> FloatArray:
         """The diagonal [k(x_i, x_i)], shape (n,), from small diagonal blocks rather than the whole matrix."""

@@ -1,0 +1,221 @@
+"""Spaces of objects: checks that name the place, default kernels, JSON; agents learn and are saved on each."""
+
+import json
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium import spaces
+
+from cmerl import CMERL
+from cmerl.errors import InputError, KernelError
+from cmerl.kernels import RBF, Columns, Delta, FeatureMap, Interned, Jaccard, Periodic, Spectrum, StateAction, on
+from cmerl.spaces import StateSpace, structured
+from cmerl.spaces.actions import ActionSet
+
+ALL = [
+    spaces.Discrete(4),
+    spaces.MultiDiscrete([2, 3]),
+    spaces.MultiBinary(3),
+    spaces.Box(0.0, 1.0, (2,)),
+    spaces.Text(5, charset="abc"),
+    spaces.Tuple([spaces.Text(3, charset="ab"), spaces.MultiBinary(2)]),
+    spaces.Dict({"a": spaces.Box(0.0, 1.0, (2,)), "t": spaces.Text(4, charset="ab"), "d": spaces.Discrete(3)}),
+    spaces.Sequence(spaces.Discrete(3)),
+    spaces.Sequence(spaces.Box(0.0, 1.0, (2,))),
+    spaces.Sequence(spaces.Box(0.0, 1.0, (2,)), stack=True),
+    spaces.Sequence(spaces.Dict({"x": spaces.Discrete(2), "y": spaces.Text(2)})),
+    spaces.Graph(spaces.Discrete(3), spaces.Discrete(2)),
+    spaces.Graph(spaces.Box(0.0, 1.0, (2,)), None),
+    spaces.OneOf([spaces.Discrete(3), spaces.Box(0.0, 1.0, (2,)), spaces.Text(3)]),
+    spaces.Dict({"g": spaces.Graph(spaces.Discrete(2), spaces.Discrete(2)), "m": spaces.MultiDiscrete([2, 3])}),
+]
+each = pytest.mark.parametrize("space", ALL, ids=lambda s: str(s)[:50])
+
+
+class Sampled(gymnasium.Env):
+    """Observations drawn from a space, a few again and again; rewards are noise."""
+
+    def __init__(self, space, actions=None):
+        self.observation_space, self.action_space, self.horizon = space, actions or spaces.Discrete(2), 4
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        return self._draw(), {}
+
+    def step(self, action):
+        assert self.action_space.contains(action)
+        return self._draw(), float(self.np_random.random()), False, False, {}
+
+    def _draw(self):
+        self.observation_space.seed(int(self.np_random.integers(5)))
+        return sample(self.observation_space)
+
+
+def sample(space):
+    while True:
+        found = space.sample()
+        if not isinstance(space, spaces.Graph) or len(found.nodes):
+            if isinstance(space, spaces.Dict) and "g" in space.spaces and not len(found["g"].nodes):
+                continue
+            return found
+
+
+@each
+@pytest.mark.filterwarnings("ignore:.*number of edges:UserWarning")
+def test_every_space_is_learned_in_and_saved_without_a_kernel_named(space, tmp_path):
+    agent = CMERL(Sampled(space), seed=1).learn(4)
+    agent.save(tmp_path / "agent")
+    again = CMERL.load(tmp_path / "agent", env=Sampled(space))
+    agent.learn(3)
+    again.learn(3)
+    assert [r.ret for r in again.history] == [r.ret for r in agent.history]
+    assert again.history[-1].metrics["value"] == agent.history[-1].metrics["value"]
+    obs = sample(space)
+    np.testing.assert_array_equal(again.q_values(obs), agent.q_values(obs))
+    assert agent.states.fits(space)
+    assert not agent.states.fits(spaces.Text(99))
+
+
+@pytest.mark.parametrize("space", [s for s in ALL if structured.is_structured(s)], ids=lambda s: str(s)[:50])
+def test_objects_come_back_as_they_are_and_default_kernels_are_positive_semidefinite(space):
+    space.seed(0)
+    objects = [sample(space) for _ in range(12)]
+    states = StateSpace.of(space)
+    X = states.encode_many(objects)
+    assert X.shape == (12, 1)
+    back = states.decode(X)
+    np.testing.assert_array_equal(states.encode_many(back), X)
+    kernel = structured.default_kernel(space)
+    assert np.linalg.eigvalsh(kernel(back))[0] > -1e-10
+    np.testing.assert_allclose(kernel.diag(back), np.diag(kernel(back)))
+    again = structured.from_spec(json.loads(json.dumps(structured.to_spec(space))))
+    assert structured.to_spec(again) == structured.to_spec(space)
+    assert all(again.contains(x) for x in objects)
+
+
+GRAPH = spaces.Graph(spaces.Discrete(3), None)
+
+
+@pytest.mark.parametrize(
+    ("space", "obs", "message"),
+    [
+        (spaces.Text(5, charset="ab"), "abxa", "symbol 2, 'x', is not in the alphabet"),
+        (spaces.Text(3, charset="ab"), "abab", "4 symbols, and not 1 to 3"),
+        (spaces.Text(3), 7, "a int is no text"),
+        (spaces.Sequence(spaces.Discrete(3)), (0, 1, "two"), "element 2, 'two', is not in Discrete"),
+        (spaces.Sequence(spaces.Discrete(3)), (0, 5), "element 1, 5, is not in Discrete"),
+        (spaces.Sequence(spaces.Text(2, charset="a")), ("a", "ab"), "element 1: symbol 1, 'b'"),
+        (spaces.Sequence(spaces.Discrete(3)), 4, "a int is no sequence"),
+        (GRAPH, spaces.GraphInstance(np.zeros(0, int), None, None), "it is an empty graph"),
+        (GRAPH, spaces.GraphInstance(np.array([0, 7]), None, None), "node 1, .*7.*, is not in Discrete"),
+        (GRAPH, spaces.GraphInstance(np.array([0]), None, np.array([[0, 3]])), r"edge 0 links \[0, 3\]"),
+        (GRAPH, "CC", "a str is no GraphInstance"),
+        (spaces.OneOf([spaces.Discrete(2), spaces.Text(3)]), (5, 0), "one of 2 alternatives"),
+        (spaces.OneOf([spaces.Discrete(2), spaces.Text(3)]), (0, 9), "value of alternative 0, 9, is not in"),
+        (spaces.Dict({"at": spaces.Discrete(2), "said": spaces.Text(3, charset="a")}), {"at": 0, "said": "b"},
+         "part 'said' is not what its space declares: symbol 0"),
+    ],
+)  # fmt: skip
+def test_a_bad_object_is_named_with_its_place(space, obs, message):
+    with pytest.raises(InputError, match=message):
+        StateSpace.of(space).encode(obs)
+
+
+RECORD = spaces.Dict(
+    {"name": spaces.Text(4, charset="ab"), "stock": spaces.Box(0.0, 50.0, (1,)), "weekday": spaces.Discrete(7)}
+)
+
+
+def test_parts_have_kernels_of_their_own_in_their_own_units():
+    kernel = on("stock", RBF(5.0)) * on("weekday", Periodic(7.0, 1.0)) + on("name", Spectrum(1))
+    agent = CMERL(Sampled(RECORD), kernel=kernel, seed=0)
+    RECORD.seed(0)
+    records = [RECORD.sample() for _ in range(6)]
+    X = agent.states.encode_many(records)
+    assert isinstance(agent.kernel, StateAction)
+    assert isinstance(agent.kernel.action_kernel, Delta)
+    np.testing.assert_allclose(agent.kernel.state_kernel(X), kernel(records), atol=1e-6)
+    np.testing.assert_allclose(agent.kernel.state_kernel.diag(X), kernel.diag(records), atol=1e-6)
+    agent.learn(3)
+
+
+def test_a_callable_sees_the_objects_themselves(tmp_path):
+    seen = []
+
+    def same_length(X, Y):
+        seen.extend(X)
+        return np.array([[float(len(x) == len(y)) for y in Y] for x in X])
+
+    agent = CMERL(Sampled(spaces.Text(4, charset="ab")), kernel=same_length, seed=0).learn(3)
+    assert all(isinstance(x, str) for x in seen)
+    X = agent.states.encode_many(["ab", "ba", "a"])
+    np.testing.assert_array_equal(agent.kernel.state_kernel(X), [[1, 1, 0], [1, 1, 0], [0, 0, 1]])
+
+    def same_name(X, Y):
+        return np.array([[float(x["name"] == y["name"]) for y in Y] for x in X])
+
+    CMERL(Sampled(RECORD), kernel=same_name).learn(2)
+    with pytest.raises(KernelError, match="cannot be saved"):
+        agent.save(tmp_path / "agent")
+
+
+@pytest.mark.parametrize("shape", [(4, 4), (64, 64, 1)])
+def test_pictures_are_seen_through_a_feature_map(shape):
+    space = spaces.Box(0, 255, shape, np.uint8)
+    kernel = FeatureMap(lambda images: np.array([[np.mean(x) / 255.0] for x in images]), RBF(0.1))
+    agent = CMERL(Sampled(space), kernel=kernel, seed=0).learn(3)
+    pictures = [np.full(shape, value, dtype=np.uint8) for value in (0, 20, 255)]
+    X = agent.states.encode_many(pictures)
+    assert X.shape[1] == (16 if shape == (4, 4) else 1)
+    np.testing.assert_allclose(agent.kernel.state_kernel(X), kernel(pictures))
+
+
+def test_a_part_that_is_not_there_is_named():
+    with pytest.raises(ValueError, match="on the part 'price', but the observation has 'name', 'stock', 'weekday'"):
+        CMERL(Sampled(RECORD), kernel=on("price", RBF()))
+
+
+def test_delta_needs_no_objects_and_other_kernels_keep_their_matrix():
+    text = spaces.Text(4, charset="ab")
+    agent = CMERL(Sampled(text), kernel=StateAction(0.5 * Spectrum(1) + 0.5 * Delta(), Delta()), seed=0).learn(3)
+    parts = agent.kernel.state_kernel.kernels
+    assert isinstance(parts[0], Interned)
+    assert isinstance(parts[1].kernel, Delta)
+    X = agent.states.encode_many(["a", "aa", "ab"])
+    expected = 0.5 * Spectrum(1)(["a", "aa", "ab"]) + 0.5 * np.eye(3)
+    np.testing.assert_allclose(agent.kernel.state_kernel(X), expected)
+
+
+ACTIONS = spaces.Dict({"go": spaces.Discrete(2), "say": spaces.Text(1, charset="ab")})
+
+
+ONE_OF = spaces.OneOf([spaces.Discrete(2), spaces.Text(1, charset="a")])
+
+
+@pytest.mark.parametrize("space", [ACTIONS, spaces.Tuple([spaces.Discrete(2)] * 2), ONE_OF])
+def test_actions_may_be_objects(space, tmp_path):
+    actions = ActionSet.of(space)
+    assert all(space.contains(a) for a in actions.values)
+    assert len(actions) == (3 if isinstance(space, spaces.OneOf) else 4)
+    for i, a in enumerate(actions.values):
+        np.testing.assert_array_equal(actions.encode(a), [[i]])
+    agent = CMERL(Sampled(spaces.Text(3, charset="ab"), space), seed=0).learn(3)
+    agent.save(tmp_path / "agent")
+    again = CMERL.load(tmp_path / "agent", env=Sampled(spaces.Text(3, charset="ab"), space))
+    assert [r.ret for r in again.learn(2).history] == [r.ret for r in agent.learn(2).history]
+
+
+def test_candidates_of_an_endless_action_space_with_a_kernel_of_their_own():
+    space = spaces.Sequence(spaces.Discrete(4))
+    given = [(0, 1), (1, 2), (3,)]
+    with pytest.raises(InputError, match=r"pass actions="):
+        CMERL(Sampled(spaces.Discrete(3), space))
+    kernel = StateAction(Delta(), Jaccard())
+    agent = CMERL(Sampled(spaces.Discrete(3), space), actions=given, kernel=kernel, seed=0).learn(3)
+    rows = agent.actions.rows
+    np.testing.assert_allclose(agent.kernel.action_kernel(rows), Jaccard()(given))
+    too_many = spaces.Text(9, charset="abcdef")
+    with pytest.raises(InputError, match="more than 1000 actions"):
+        ActionSet.of(too_many)
+    assert isinstance(CMERL(Sampled(RECORD), seed=0).kernel.kernels[0].state_kernel.kernels[0], Columns)
