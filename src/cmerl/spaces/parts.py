@@ -11,7 +11,7 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-from cmerl.errors import InputError
+from cmerl.errors import InputError, shown
 
 FloatArray = NDArray[np.float64]
 Path = tuple[str | int, ...]
@@ -56,11 +56,11 @@ class Part:
             try:
                 value = value[key]
             except (KeyError, IndexError, TypeError):
-                raise InputError(f"{self.where} is missing in {obs!r}") from None
+                raise InputError(f"{self.where} is missing in {shown(obs)}") from None
         try:
             x = np.array(value, dtype=np.float64)
-        except (TypeError, ValueError):
-            raise InputError(f"{self.where} is not numeric: {value!r}") from None
+        except (TypeError, ValueError, OverflowError):
+            raise InputError(f"{self.where} is not numeric: {shown(value)}") from None
         if x.shape != self.shape:
             raise InputError(f"{self.where} has shape {x.shape}, but the space has {self.shape}")
         return x.ravel()

@@ -14,7 +14,7 @@ from cmerl.agents import storage
 from cmerl.agents.base import Agent, check_step
 from cmerl.agents.saved import check_tabular
 from cmerl.agents.schema import Schema
-from cmerl.errors import InputError, RewardRangeError
+from cmerl.errors import InputError, RewardRangeError, shown
 
 FloatArray = NDArray[np.float64]
 
@@ -93,7 +93,7 @@ class TabularAgent(Agent):
         first, S = self._first_state, len(self.counts)
         if not np.ndim(obs) and np.asarray(obs).dtype.kind in "biu" and 0 <= int(obs) - first < S:
             return int(obs) - first
-        raise InputError(f"the observation {obs!r} is not a state number from {first} to {first + S - 1}")
+        raise InputError(f"the observation {shown(obs)} is not a state number from {first} to {first + S - 1}")
 
     def _plan(self, P: FloatArray, R: FloatArray, bonus: Callable[[int], FloatArray] | None = None) -> TablePolicy:
         """Backward induction in a model with rewards in [0, 1], each Q at most the number of steps left.
