@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 
 class CmerlError(ValueError):
     """Base of all errors caused by what the user passed in; the message is one sentence with the fix."""
@@ -33,3 +35,12 @@ class StepTimeoutError(EnvironmentFault):
 
 class SharedAgentError(CmerlError, RuntimeError):
     """An agent was used while another thread lets it learn."""
+
+
+def shown(value: Any, most: int = 80) -> str:
+    """A value inside a sentence: short, on one line, and whatever its repr does."""
+    try:
+        text = " ".join(repr(value).split())
+    except Exception:
+        text = f"a {type(value).__name__}"
+    return text if len(text) <= most else f"{text[: most - 1]}…"

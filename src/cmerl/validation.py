@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from cmerl.errors import InputError
+from cmerl.errors import InputError, shown
 
 
 def check_step(step: Any, horizon: int) -> None:
@@ -33,7 +33,7 @@ def check_reward(reward: Any, largest: float = 1e15) -> float:
     try:
         value = float(reward)
     except (TypeError, ValueError, OverflowError):
-        raise InputError(f"the reward {reward!r:.80} is not a number") from None
+        raise InputError(f"the reward {shown(reward)} is not a number") from None
     if not math.isfinite(value):
         raise InputError(f"the reward is {value}; it must be finite")
     if abs(value) > largest:

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import gymnasium
 import numpy as np
 
-from cmerl.errors import CmerlError, EnvironmentFault, InputError, StepTimeoutError
+from cmerl.errors import CmerlError, EnvironmentFault, InputError, StepTimeoutError, shown
 from cmerl.validation import check_reward
 
 T = TypeVar("T")
@@ -58,7 +58,7 @@ def reset(env: gymnasium.Env[Any, Any], seed: int, limit: StepLimit | None = Non
     """The first observation."""
     found = _ask("reset", lambda: env.reset(seed=seed), limit)
     if not isinstance(found, tuple) or len(found) != 2:
-        raise EnvironmentFault(f"the environment's reset must return (observation, info), not {_short(found)}")
+        raise EnvironmentFault(f"the environment's reset must return (observation, info), not {shown(found)}")
     return own(found[0])
 
 
@@ -68,7 +68,7 @@ def step(env: gymnasium.Env[Any, Any], action: Any, limit: StepLimit | None = No
     if not isinstance(found, tuple) or len(found) != 5:
         raise EnvironmentFault(
             "the environment's step must return (observation, reward, terminated, truncated, info), "
-            f"not {_short(found)}"
+            f"not {shown(found)}"
         )
     obs, reward, terminated, truncated, _ = found
     return Step(own(obs), check_reward(reward), _flag("terminated", terminated), _flag("truncated", truncated))
@@ -95,17 +95,8 @@ def _flag(name: str, value: Any) -> bool:
         return bool(value)
     except Exception:
         raise EnvironmentFault(
-            f"the environment's step must say {name} by True or False, not {_short(value)}"
+            f"the environment's step must say {name} by True or False, not {shown(value)}"
         ) from None
-
-
-def _short(value: Any) -> str:
-    """A value in few words, whatever its repr does."""
-    try:
-        text = repr(value)
-    except Exception:
-        text = f"a {type(value).__name__}"
-    return text if len(text) <= 80 else f"{text[:77]}…"
 
 
 def _ask(what: str, call: Callable[[], T], limit: StepLimit | None) -> T:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from cmerl.agents.schema import check_names, either, items, number, one_of, plain, table, text, whole
+from cmerl.agents.schema import check_names, either, flag, items, number, one_of, plain, table, text, whole
 from cmerl.errors import InputError
 from cmerl.experiments.units import Unit, check_header
 
+_OR_NONE = either(one_of(None), number(-1e300, 1e300))
 LINE = {
     "env": text(),
     "agent": text(),
@@ -29,6 +30,33 @@ MANIFEST = {
     "threads": whole(1, 10**4),
     "jitter": either(one_of(None), number(0.0)),
 }
+
+
+ESTIMATE = either(one_of(None), table(mean=number(-1e300, 1e300), low=_OR_NONE, high=_OR_NONE))
+RESULT = table(
+    env=text(),
+    agent=text(),
+    seeds=whole(0, 10**6),
+    episodes=whole(0, 2**53),
+    episodes_total=whole(0, 2**63),
+    cumulative_regret=ESTIMATE,
+    best_return=_OR_NONE,
+    seconds_per_episode=_OR_NONE,
+    **{"return": ESTIMATE},
+)
+SUMMARY = table(
+    finished=flag,
+    units=plain(depth=1, most=100),
+    failures=items(
+        table(env=text(), agent=text(), seed=whole(0, 2**63 - 1), message=text(r"(?s).{0,100000}")), most=10**6
+    ),
+    results=items(RESULT, most=10**6),
+)
+
+
+def check_summary(summary: dict[str, Any], place: str) -> None:
+    """Refuse a summary that is not what a run writes."""
+    SUMMARY(summary, f"{place}: the summary")
 
 
 def check_manifest(manifest: dict[str, Any], place: str) -> None:

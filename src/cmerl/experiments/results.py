@@ -12,6 +12,7 @@ from typing import Any
 from cmerl import agents, notebooks
 from cmerl.errors import InputError
 from cmerl.experiments.files import read_json
+from cmerl.experiments.records import check_summary
 from cmerl.experiments.spec import Spec
 from cmerl.experiments.store import RunDirectory
 from cmerl.experiments.units import Unit, rebuild, units_of
@@ -42,7 +43,9 @@ class Results:
 
     def summary(self) -> dict[str, Any]:
         """Per environment and agent: means and 95 % intervals over seeds, as in summary.json."""
-        return read_json(self._run.summary_file)
+        found = read_json(self._run.summary_file)
+        check_summary(found, str(self._run.summary_file))
+        return found
 
     @property
     def failures(self) -> list[dict[str, Any]]:

@@ -129,9 +129,8 @@ def load_spec(spec: Any, settings: Mapping[str, Any], place: str = "spec") -> Sp
 
 def check(spec: Spec) -> None:
     """Make every environment with every agent once, so that mistakes show before the first episode."""
-    for unit in units_of(spec):
-        if unit.seed == spec.seed_list[0]:
-            _check_unit(unit)
+    for unit in units_of(spec.model_copy(update={"seeds": (spec.seed_list[0],)})):
+        _check_unit(unit)
 
 
 def _check_unit(unit: Unit) -> None:

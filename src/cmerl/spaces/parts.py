@@ -10,7 +10,7 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-from cmerl.errors import InputError
+from cmerl.errors import InputError, shown
 from cmerl.objects import ObjectTable
 from cmerl.spaces import structured
 
@@ -66,7 +66,7 @@ class Part:
             try:
                 value = value[key]
             except (KeyError, IndexError, TypeError):
-                raise InputError(f"{self.where} is missing in {obs!r}") from None
+                raise InputError(f"{self.where} is missing in {shown(obs)}") from None
         if self.space is not None and self.table is not None:
             try:
                 structured.check(self.space, value)
@@ -75,8 +75,8 @@ class Part:
                 raise InputError(f"{self.where} is not what its space declares: {error}") from None
         try:
             x = np.array(value, dtype=np.float64)
-        except (TypeError, ValueError):
-            raise InputError(f"{self.where} is not numeric: {value!r}") from None
+        except (TypeError, ValueError, OverflowError):
+            raise InputError(f"{self.where} is not numeric: {shown(value)}") from None
         if x.shape != self.shape:
             raise InputError(f"{self.where} has shape {x.shape}, but the space has {self.shape}")
         return x.ravel()

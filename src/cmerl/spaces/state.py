@@ -12,7 +12,7 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-from cmerl.errors import InputError
+from cmerl.errors import InputError, shown
 from cmerl.kernels.interned import table_from_spec, table_spec
 from cmerl.spaces.columns import Angles, BoolArray, ColumnScale
 from cmerl.spaces.parts import Part, put_together, take_apart
@@ -180,7 +180,7 @@ class StateSpace:
         finite = np.isfinite(X)
         if not finite.all():
             row, column = (int(i) for i in np.argwhere(~finite)[0])
-            raise InputError(f"{self._part_of(column).where} is NaN or infinite: {observations[row]!r}")
+            raise InputError(f"{self._part_of(column).where} is NaN or infinite: {shown(observations[row])}")
         self._check_bounds(X)
         with np.errstate(over="ignore"):
             rows = self.columns.apply(X)
