@@ -80,7 +80,9 @@ def test_where_nothing_is_known_q_is_the_prior_and_not_the_cap() -> None:
     outlook = Outlook(0.0, prize=0.5, steps_to_termination=4, reward_until_then=-0.5)
     task = Task(problem, Practical(), -1.0, optimistic=ceilings(10, 2.0, r_min=-1.0, outlook=outlook))
     actions = np.arange(2.0)[:, None]
-    plan = make_plan([ExactEmbedding(StateAction(RBF(0.1), Delta()), 0.1, actions)], task, episode=1, order=np.arange(2))
+    plan = make_plan(
+        [ExactEmbedding(StateAction(RBF(0.1), Delta()), 0.1, actions)], task, episode=1, order=np.arange(2)
+    )
     for step, wait in ((0, 4), (5, 4), (8, 2)):
         np.testing.assert_allclose(plan.q(np.full((1, 2), 0.5), step), -0.5 * wait + 0.5)
 

@@ -82,7 +82,11 @@ def displaced() -> DisplacementEmbedding:
     return model
 
 
-MODELS = {"exact": (exact, of_embedding), "compressed": (sketch, of_embedding), "displacement": (displaced, of_displacement)}
+MODELS = {
+    "exact": (exact, of_embedding),
+    "compressed": (sketch, of_embedding),
+    "displacement": (displaced, of_displacement),
+}
 OUTLOOK = Outlook(0.3, margin=0.1, prize=0.2, steps_to_termination=2, reward_until_then=-0.4)
 
 

@@ -49,7 +49,9 @@ def planned(embedding: DisplacementEmbedding, first_step: int = 0) -> Plan:
     return make_plan([embedding], task, episode=1, order=np.arange(2), first_step=first_step)
 
 
-def worth(embedding: DisplacementEmbedding, plan: Plan, start: np.ndarray, which: tuple[int, ...], until: int) -> float:
+def worth(
+    embedding: DisplacementEmbedding, plan: Plan, start: np.ndarray, which: tuple[int, ...], until: int
+) -> float:
     """What a sequence earns step by step, and V of the plan at step ``until`` where it leads."""
     state, total, over = start, 0.0, False
     for t, action in enumerate(which):
@@ -132,6 +134,23 @@ def test_nothing_is_counted_after_the_horizon_and_v_before_it() -> None:
     assert view.valued == Shooting().first_rounds
 
 
+class Crossroads(Watched):
+    """Nothing is earned and nothing is worth more than the least; the second action ends the episode."""
+
+    def follow(self, state: Any, which: Any, hold: int, steps: int) -> Any:
+        return np.zeros((len(which), 2)), np.zeros((steps, len(which))), which[:, 0] == 1
+
+    def value(self, coef: Any, there: Any) -> Any:
+        return np.zeros(len(there))
+
+
+def test_after_an_end_nothing_is_earned_and_nothing_lost() -> None:
+    plan, state = planned(learned()), np.array([[0.9, 0.2]])
+    assert plan.task.r_min < 0.0
+    actor = Shooting(length=2).begin_episode(replace(plan, views=[Crossroads(plan.views[0])]), ACTIONS, (1,))
+    assert (plan.act(state, 0)[0], actor.choose(state, 0)) == (0, 1)
+
+
 def test_trials_differ_from_the_best_in_the_shares_that_are_set() -> None:
     plan, state = planned(learned()), np.array([[0.3, 0.3]])
     for shares, mean in (((0.0,), 0.0), ((1.0,), 0.5), ((0.2, 0.6), 0.2)):  # half of what is drawn anew is the same
@@ -154,7 +173,9 @@ def pendulum(**options: Any) -> CMERL:
 def searching(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every displacement is played by a search, whatever simulation says."""
 
-    def choose(model: Any, horizon: int, starts: Any, value_kernel: Any, settings: Selection, now: Any = None) -> Choice:
+    def choose(
+        model: Any, horizon: int, starts: Any, value_kernel: Any, settings: Selection, now: Any = None
+    ) -> Choice:
         return Choice(model.with_landmarks(settings.shooting.landmarks), settings.shooting, {})
 
     monkeypatch.setattr("cmerl.agents.transition_store.choose_actor", choose)

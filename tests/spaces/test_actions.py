@@ -7,7 +7,7 @@ from gymnasium import spaces
 
 from cmerl import CMERL
 from cmerl.errors import InputError
-from cmerl.kernels import RBF, Delta, StateAction
+from cmerl.kernels import Delta
 from cmerl.spaces.actions import ActionSet
 
 
