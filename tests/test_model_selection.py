@@ -88,17 +88,18 @@ def test_the_loss_of_a_displacement_is_the_distance_to_the_embedding_of_its_nois
     np.testing.assert_allclose(displacement_losses(np.zeros((10, 2)), k, 16), 0.0, atol=1e-12)
 
 
-@pytest.mark.parametrize("seed", range(20))
-def test_a_challenger_must_gain_more_than_the_standard_error_of_the_pairs(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    incumbent = rng.normal(0.0, 5.0, 12)
-    challenger = incumbent + rng.normal(0.3, 1.0, 12)
-    found = stats.ttest_rel(challenger, incumbent)
-    assert exceeds(challenger, incumbent) == (found.statistic > 1.0)
+@pytest.mark.parametrize("t", [-1.02, 0.5, 0.98, 1.02, 3.0])
+@pytest.mark.parametrize("n", [2, 5, 40])
+def test_a_challenger_must_gain_more_than_the_standard_error_of_the_pairs(t: float, n: int) -> None:
+    rng = np.random.default_rng(n)
+    incumbent, noise = rng.normal(0.0, 5.0, n), rng.normal(size=n)
+    challenger = incumbent + noise - noise.mean() + t * stats.sem(noise)
+    assert stats.ttest_rel(challenger, incumbent).statistic == pytest.approx(t)
+    assert exceeds(challenger, incumbent) is (t > 1.0)
     gain = float((challenger - incumbent).mean())
     assert not exceeds(challenger, incumbent, least=gain + 1e-9)
-    assert exceeds(challenger, incumbent, least=gain - 1e-9) == (found.statistic > 1.0)
-    assert not exceeds(incumbent, challenger) or gain < 0.0
+    assert exceeds(challenger, incumbent, least=gain - 1e-9) is (t > 1.0)
+    assert exceeds(incumbent, challenger) is (t < -1.0)
 
 
 def test_of_one_case_there_is_no_standard_error() -> None:

@@ -134,6 +134,23 @@ def test_nothing_is_counted_after_the_horizon_and_v_before_it() -> None:
     assert view.valued == Shooting().first_rounds
 
 
+class Crossroads(Watched):
+    """Nothing is earned and nothing is worth more than the least; the second action ends the episode."""
+
+    def follow(self, state: Any, which: Any, hold: int, steps: int) -> Any:
+        return np.zeros((len(which), 2)), np.zeros((steps, len(which))), which[:, 0] == 1
+
+    def value(self, coef: Any, there: Any) -> Any:
+        return np.zeros(len(there))
+
+
+def test_after_an_end_nothing_is_earned_and_nothing_lost() -> None:
+    plan, state = planned(learned()), np.array([[0.9, 0.2]])
+    assert plan.task.r_min < 0.0
+    actor = Shooting(length=2).begin_episode(replace(plan, views=[Crossroads(plan.views[0])]), ACTIONS, (1,))
+    assert (plan.act(state, 0)[0], actor.choose(state, 0)) == (0, 1)
+
+
 def test_trials_differ_from_the_best_in_the_shares_that_are_set() -> None:
     plan, state = planned(learned()), np.array([[0.3, 0.3]])
     for shares, mean in (((0.0,), 0.0), ((1.0,), 0.5), ((0.2, 0.6), 0.2)):  # half of what is drawn anew is the same
