@@ -23,7 +23,7 @@ from joblib import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
 import cmerl
-from cmerl.agents.balancing import balance
+from cmerl.agents.cme_rl.balancing import balance
 from cmerl.confidence import Auto, Practical
 from cmerl.confidence.auto import SCALES
 from cmerl.envs import Chain, DeepSea, FiniteMDP, GridWorld, RandomMDP, RiverSwim

@@ -50,9 +50,9 @@ class TimedCMERL(CMERL):
         with self._clock():
             return super()._make_plan(*arguments)
 
-    def _flush(self, *, end: bool = True) -> None:
+    def _learn(self, *, end: bool = True) -> None:
         with self._clock():
-            super()._flush(end=end)
+            super()._learn(end=end)
 
     @contextlib.contextmanager
     def _clock(self) -> Iterator[None]:
@@ -72,9 +72,9 @@ def regrets(agent: CMERL) -> np.ndarray:
 def difference_of_q(exact: CMERL) -> float:
     """Largest difference of Q, in per cent of H, when a compressed agent learns the exact one's data."""
     twin = type(exact)(exact.env, seed=exact.seed, backend="compressed", kernel=exact.kernel)
-    for steps, batch in exact._memory.batches or []:
-        twin._memory.update(steps, batch)
-    Z = np.unique(np.concatenate([batch.Z for _, batch in exact._memory.batches or []]), axis=0)
+    for steps, batch in exact.model.batches or []:
+        twin.model.update(steps, batch)
+    Z = np.unique(np.concatenate([batch.Z for _, batch in exact.model.batches or []]), axis=0)
     states = Z[:: max(len(Z) // 500, 1), :-1]
     gaps = [np.abs(exact._plan().q(states, h) - twin._plan().q(states, h)).max() for h in (0, exact.horizon // 2)]
     return 100 * max(gaps) / exact.horizon

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from cmerl.agents.options import Options
+from cmerl.agents.cme_rl.options import Options
 
 
 @pytest.fixture

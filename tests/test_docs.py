@@ -13,7 +13,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-DOCTESTED = ("cmerl.agents", "cmerl.agents.cme_rl", "cmerl.embedding.facade", "cmerl.kernels")
+DOCTESTED = ("cmerl.agents", "cmerl.agents.cme_rl.agent", "cmerl.embedding.facade", "cmerl.kernels")
 
 
 def python_blocks(text: str) -> list[tuple[int, str]]:

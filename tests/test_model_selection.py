@@ -13,9 +13,9 @@ from scipy import stats
 from cmerl import CMERL, model_selection
 from cmerl.acting import Greedy as ActGreedily
 from cmerl.acting import Shooting
-from cmerl.agents.calibration import prediction_error
 from cmerl.agents.cme_rl import FIRST_SHARE, REPLAN_SHARE
-from cmerl.agents.update_buffer import REPLAN_SURPRISE
+from cmerl.agents.cme_rl.calibration import prediction_error
+from cmerl.agents.cme_rl.update_buffer import REPLAN_SURPRISE
 from cmerl.confidence import FailureBudget, Greedy, Problem
 from cmerl.embedding import DisplacementEmbedding
 from cmerl.errors import InputError
@@ -321,11 +321,11 @@ class Watched(CMERL):
         before = self._pending.surprise
         super()._after_step(step, obs, action, reward, next_obs, done)
         z = np.hstack([self.states.encode(obs), self.actions.encode(action)])
-        sigma = float(self._memory.embeddings[0].std(z)[0])
+        sigma = float(self.model.embeddings[0].std(z)[0])
         assert self._pending.surprise - before == pytest.approx(0.5 * np.log1p(sigma**2 / self.lam))
 
     def _replanned(self, step):
-        surprise, gain = self._pending.surprise, self._memory.embeddings[0].information_gain
+        surprise, gain = self._pending.surprise, self.model.embeddings[0].information_gain
         found = super()._replanned(step)
         self.asked = [*getattr(self, "asked", []), (len(self.history), surprise, gain, found is not None)]
         assert self._pending.surprise == (0.0 if found else surprise)

@@ -178,7 +178,7 @@ def searching(monkeypatch: pytest.MonkeyPatch) -> None:
     ) -> Choice:
         return Choice(model.with_landmarks(settings.shooting.landmarks), settings.shooting, {})
 
-    monkeypatch.setattr("cmerl.agents.transition_store.choose_actor", choose)
+    monkeypatch.setattr("cmerl.agents.cme_rl.transition_store.choose_actor", choose)
 
 
 @pytest.mark.usefixtures("searching")

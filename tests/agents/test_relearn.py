@@ -60,7 +60,7 @@ def test_an_agent_that_has_dropped_its_raw_data_is_made_again_too(recipe_with: C
     lessons: list[dict[str, Any]] = []
     agent = make(*case).learn(EPISODES, callback=lambda agent, record: lessons.append(agent.lesson()))
     assert isinstance(agent, cmerl.CMERL)
-    assert agent._memory.batches is None
+    assert agent.model.batches is None
 
     again = make(*case)
     for record, lesson in zip(agent.history[:AFTER], lessons, strict=False):

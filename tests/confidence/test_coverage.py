@@ -55,12 +55,12 @@ def test_the_simulation_plans_as_the_agent_does(benchmarks, mode):
     bonus = Practical(prior_scale=0.7) if mode == "practical" else mode
     agent = CMERL(env, seed=0, lam=0.1, bonus=bonus, reward=reward, reward_range=(0, 1), replan=False).learn(8)
     runs = tabular.of_worlds([env], lam=0.1, seed=0)
-    for _, batch in agent._memory.batches:
+    for _, batch in agent.model.batches:
         for z, after in zip(batch.Z.astype(int), batch.next_states[:, 0].astype(int), strict=True):
             runs.sum_r += 1.0 / (runs.visits[0, z[0], z[1]] + 1.1)
             runs.visits[0, z[0], z[1]] += 1
             runs.after[0, z[0], z[1], after] += 1
-    E = agent._memory.embeddings[0]
+    E = agent.model.embeddings[0]
     assert runs.gain[0] == pytest.approx(E.information_gain)
     assert runs.sum_r[0] == pytest.approx(E.sum_r)
     planned, original = [], tabular.Runs.plan

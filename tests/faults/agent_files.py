@@ -17,7 +17,7 @@ from rows import Row
 
 import cmerl  # noqa: F401 - registers its worlds
 from cmerl.agents import base, make, storage
-from cmerl.agents import transition_store as log_of
+from cmerl.agents.cme_rl import transition_store as log_of
 
 WORLDS: dict[str, tuple[str, str, dict[str, Any], int]] = {
     "log": ("cmerl/RiverSwim-v0", "cme-rl", {}, 2),

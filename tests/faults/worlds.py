@@ -142,7 +142,7 @@ def _play(oddity: str, name: str, discrete: bool, seed: int) -> str:
         outcome = "refused with its place"
     if (oddity in HARMLESS) != (outcome == "taken"):
         return f"bad: {outcome}"
-    if oddity.startswith("reward ") and before and agent._rewards.spec()["range"] != before["range"]:
+    if oddity.startswith("reward ") and before and agent.rewards.spec()["range"] != before["range"]:
         return "bad: a refused reward widens the range"
     world.odd = False
     agent.learn(2)

@@ -7,7 +7,6 @@ True
 
 from __future__ import annotations
 
-from cmerl.agents.balanced import BalancedAgent
 from cmerl.agents.base import Agent, EpisodeRecord, Policy
 from cmerl.agents.baselines.controls import GreedyAgent, RandomAgent
 from cmerl.agents.baselines.epsilon_greedy import EpsilonGreedyAgent
@@ -18,7 +17,8 @@ from cmerl.agents.baselines.ucbvi import UCBVI, UCBVIBF, UCBVICH
 from cmerl.agents.baselines.ucrl2 import UCRL2
 from cmerl.agents.catalogue import describe, groups, make, names, options, parameters, register
 from cmerl.agents.cme_rl import CMERL
-from cmerl.agents.settings import Settings
+from cmerl.agents.cme_rl.balanced import BalancedAgent
+from cmerl.agents.cme_rl.settings import Settings
 
 __all__ = [
     "CMERL",

@@ -13,11 +13,11 @@ from typing import Any
 
 import gymnasium
 
-from cmerl.agents.balanced import BalancedAgent
 from cmerl.agents.base import Agent
 from cmerl.agents.baselines.kernel_agents import DYNAMICAL, LINEAR_AND_KERNEL
 from cmerl.agents.baselines.tabular_agents import CONTROLS, TABULAR
 from cmerl.agents.cme_rl import CMERL
+from cmerl.agents.cme_rl.balanced import BalancedAgent
 from cmerl.errors import InputError
 
 Factory = Callable[..., Agent]

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from cmerl.agents import CMERL
-from cmerl.agents.default_kernels import WIDTH, automatic_kernel, shared_fraction
-from cmerl.agents.transition_store import Memory, Recipe
+from cmerl.agents.cme_rl.default_kernels import WIDTH, automatic_kernel, shared_fraction
+from cmerl.agents.cme_rl.transition_store import Recipe, TransitionStore
 from cmerl.embedding import CompressedEmbedding, DisplacementEmbedding, ExactEmbedding
 from cmerl.errors import InputError
 from cmerl.kernels import RBF, Delta, Matern
@@ -45,7 +45,7 @@ def walk(n: int, step: float, seed: int = 0) -> Transitions:
     return Transitions.of(np.hstack([states, rng.integers(2, size=(n, 1))]), nexts, rng.random(n))
 
 
-def feed(held: Memory, data: Transitions, size: int = 20) -> Memory:
+def feed(held: TransitionStore, data: Transitions, size: int = 20) -> TransitionStore:
     for start in range(0, len(data), size):
         batch = data[start : start + size]
         held.update(np.zeros(len(batch), dtype=np.intp), batch)
@@ -66,7 +66,7 @@ def test_actions_share_more_the_less_a_step_moves(step: float, expected: float) 
 
 
 def test_the_kernel_follows_the_data_at_doubling_times() -> None:
-    held = feed(Memory(recipe(kernel=None), 1), walk(40, 0.001))
+    held = feed(TransitionStore(recipe(kernel=None), 1), walk(40, 0.001))
     assert held.kernel == automatic_kernel(0.9, LINE, np.ones(1), Delta(), 1)
     assert held.embeddings[0].kernel == held.kernel
     assert held.embeddings[0].n == 40
@@ -75,7 +75,7 @@ def test_the_kernel_follows_the_data_at_doubling_times() -> None:
 def test_auto_hands_over_once_and_loses_nothing(caplog: pytest.LogCaptureFixture) -> None:
     data = walk(120, 0.1)
     with caplog.at_level(logging.INFO, logger="cmerl"):
-        held = feed(Memory(recipe(exact_limit=60), 1), data)
+        held = feed(TransitionStore(recipe(settings=Settings(exact_limit=60)), 1), data)
     assert isinstance(held.embeddings[0], CompressedEmbedding)
     assert sum("hands over" in message for message in caplog.messages) == 1
     exact = ExactEmbedding(RBF(0.2), 0.1, ACTIONS)
@@ -107,7 +107,7 @@ def test_agents_whose_log_was_dropped_are_saved_and_go_on_bit_for_bit(
     recipe_with(keep=50)
     env = gymnasium.make("cmerl/PBall2D-v0")
     agent = CMERL(env, horizon=10, backend="compressed").learn(7)
-    assert agent._memory.batches is None
+    assert agent.model.batches is None
     assert agent.embedding.n == 70
     agent.save(f"{tmp_path}/agent")
     loaded = CMERL.load(f"{tmp_path}/agent", env=env)
@@ -127,14 +127,14 @@ def test_a_displacement_whose_log_was_dropped_is_saved_and_goes_on_bit_for_bit(
     recipe_with(keep=90)
     env = gymnasium.make("Pendulum-v1", max_episode_steps=30)
     agent = CMERL(env, model="displacement").learn(4)
-    assert agent._memory.batches is None
-    fits = agent._memory.displacement.fits
+    assert agent.model.batches is None
+    fits = agent.model.displacement.fits
     agent.save(f"{tmp_path}/agent")
     loaded = CMERL.load(f"{tmp_path}/agent", env=env)
     assert loaded.diagnostics() == agent.diagnostics()
     returns = [[record.ret for record in a.learn(5).history] for a in (agent, loaded)]  # kernels are fitted again
     assert returns[0] == returns[1]
-    assert agent._memory.displacement.fits == loaded._memory.displacement.fits == fits + 1
+    assert agent.model.displacement.fits == loaded.model.displacement.fits == fits + 1
 
 
 @pytest.mark.parametrize("backend", ["auto", "compressed", "nystrom"])
@@ -152,13 +152,13 @@ def test_saved_agents_on_continuous_states_go_on_bit_for_bit(backend: str, tmp_p
 
 def test_an_unknown_backend_is_refused() -> None:
     with pytest.raises(InputError, match="magic"):
-        Memory(recipe(backend="magic"), 1)
+        TransitionStore(recipe(backend="magic"), 1)
 
 
 @pytest.mark.parametrize("provable", [False, True])
 def test_only_modes_without_proof_interpolate_values_around_their_mean(provable: bool) -> None:
     """A constant V is exact around its mean; as an element of the space it is not, and its bound allows for that."""
-    held = feed(Memory(recipe(backend="compressed", provable=provable), 1), walk(60, 0.1)).embeddings[0]
+    held = feed(TransitionStore(recipe(backend="compressed", provable=provable), 1), walk(60, 0.1)).embeddings[0]
     ones = np.ones(len(held.support))
     x = held.expectation(held.backup(ones, reward=0.0), walk(60, 0.1).Z)
     y = held.expectation(held.ones(), walk(60, 0.1).Z)
@@ -174,7 +174,7 @@ def test_lam_reaches_a_displacement(lam: float) -> None:
     plane = StateSpace.of(gymnasium.spaces.Box(0.0, 1.0, (2,), np.float64))
     data = walk(60, 0.02)
     own = recipe(states=plane, model="displacement", lam=lam, kernel=None, value_kernel=None, horizon=5)
-    held = feed(Memory(own, 1), data)
+    held = feed(TransitionStore(own, 1), data)
     expected = DisplacementEmbedding(ACTIONS, categorical=True, lam=lam)
     expected.update(data)
     assert held.displacement is held.embeddings[0]

@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cmerl import certificates, oracles
-from cmerl.agents.balancing import Balance, balance
 from cmerl.agents.base import EpisodeRecord
-from cmerl.agents.planner import AnyPlan, Moment, Planner
+from cmerl.agents.cme_rl.balancing import Balance, balance
+from cmerl.agents.cme_rl.planner import AnyPlan, Moment, Planner
+from cmerl.agents.cme_rl.transition_store import TransitionStore
+from cmerl.agents.cme_rl.update_buffer import UpdateBuffer
 from cmerl.agents.policies import PlanPolicy
-from cmerl.agents.transition_store import TransitionStore
-from cmerl.agents.update_buffer import UpdateBuffer
 from cmerl.confidence import Auto, Candidate, ConfidenceSet, FailureBudget, Interval
 from cmerl.errors import InputError
 from cmerl.planning import Plan, Task

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cmerl.acting import Actor
-from cmerl.agents.counting import CountingPlanner
-from cmerl.agents.options import Options
-from cmerl.agents.transition_store import TransitionStore
+from cmerl.agents.cme_rl.counting import CountingPlanner
+from cmerl.agents.cme_rl.options import Options
+from cmerl.agents.cme_rl.transition_store import TransitionStore
 from cmerl.confidence import Candidate, FailureBudget, Greedy, Problem
 from cmerl.finite import TablePlan
 from cmerl.kernels import Delta, StateAction

@@ -7,7 +7,7 @@ import pytest
 
 from cmerl import CMERL
 from cmerl.agents import make
-from cmerl.agents.balancing import Balance, Learner, balance
+from cmerl.agents.cme_rl.balancing import Balance, Learner, balance
 from cmerl.confidence import (
     Auto,
     AutoProvable,

@@ -57,8 +57,8 @@ def test_the_certificate_of_a_tight_run_is_that_of_its_confidence_set():
 def test_the_certificate_of_noise_is_computed_from_counts(mode):
     env = random_mdp(3, 2, seed=5, concentration=0.4, horizon=4)
     agent = known(env, seed=0, bonus=mode, lam=0.5).learn(15)
-    certifier, E = agent._proofs.certifier, agent._memory.embeddings[0]
-    data = np.concatenate([np.column_stack([b.Z, b.next_states]) for _, b in agent._memory.batches]).astype(int)
+    certifier, E = agent.proving.proofs.certifier, agent.model.embeddings[0]
+    data = np.concatenate([np.column_stack([b.Z, b.next_states]) for _, b in agent.model.batches]).astype(int)
     counts = np.zeros((3, 2, 3))
     np.add.at(counts, tuple(data.T), 1)
     N = counts.sum(axis=2, keepdims=True)
@@ -96,7 +96,7 @@ def test_the_realised_excess_is_the_sum_of_clipped_double_bonuses():
     for _ in range(6):
         plan = agent.policy().plan
         agent.learn(1)
-        steps, batch = agent._memory.batches[-1]
+        steps, batch = agent.model.batches[-1]
         for h, z in zip(steps, batch.Z, strict=True):
             total += min(6 - h, 2 * plan.bonus(z[None, :1], h)[0, int(z[1])])
         assert agent.history[-1].metrics["excess"] == pytest.approx(total)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cmerl.agents.settings import KernelSettings
+from cmerl.agents.cme_rl.settings import KernelSettings
 from cmerl.kernels import RBF, Columns, Constant, Delta, Hamming, Kernel, Matern, Product, StateAction
 from cmerl.spaces import StateSpace
 from cmerl.spaces.resolution import object_kernel

@@ -16,15 +16,15 @@ from numpy.typing import ArrayLike, NDArray
 from cmerl.acting import Actor, Greedy, Shooting
 from cmerl.agents import storage
 from cmerl.agents.base import Agent, Policy, declared_range
-from cmerl.agents.calibration import about_next_states, about_values, model_error
-from cmerl.agents.counting import CountingPlanner
-from cmerl.agents.options import Auto, Options, RewardFunction
-from cmerl.agents.planner import AnyPlan, Backward, Moment, Parts, Planner
+from cmerl.agents.cme_rl.calibration import about_next_states, about_values, model_error
+from cmerl.agents.cme_rl.counting import CountingPlanner
+from cmerl.agents.cme_rl.options import Auto, Options, RewardFunction
+from cmerl.agents.cme_rl.planner import AnyPlan, Backward, Moment, Parts, Planner
+from cmerl.agents.cme_rl.settings import Settings
+from cmerl.agents.cme_rl.transition_store import TransitionStore
+from cmerl.agents.cme_rl.update_buffer import Seen, UpdateBuffer
 from cmerl.agents.policies import PlanPolicy
 from cmerl.agents.saved import check_cme_rl
-from cmerl.agents.settings import Settings
-from cmerl.agents.transition_store import TransitionStore
-from cmerl.agents.update_buffer import Seen, UpdateBuffer
 from cmerl.confidence import KL, Mode, Paper, as_mode
 from cmerl.confidence import Auto as AutoMode
 from cmerl.embedding import ConditionalMeanEmbedding
@@ -39,7 +39,7 @@ from cmerl.spaces.actions import ActionSet
 from cmerl.validation import check_step
 
 if TYPE_CHECKING:  # only provable modes import these
-    from cmerl.agents.proving import Balancing, Proving
+    from cmerl.agents.cme_rl.proving import Balancing, Proving
     from cmerl.certificates import PacPolicy
     from cmerl.confidence import ConfidenceSet, Interval
     from cmerl.kernels import Kernel
@@ -319,7 +319,7 @@ class CMERL(Agent):
     @cached_property
     def proving(self) -> Proving:
         """What this agent can prove."""
-        from cmerl.agents.proving import Proving
+        from cmerl.agents.cme_rl.proving import Proving
 
         return Proving(self.planner, self.history, (self._model, self._solution))
 
@@ -328,7 +328,7 @@ class CMERL(Agent):
         """Which of several candidate modes plays; None where there is one mode."""
         if not isinstance(self.mode, AutoMode):
             return None
-        from cmerl.agents.proving import Balancing
+        from cmerl.agents.cme_rl.proving import Balancing
 
         return Balancing(self.planner, self.history)
 

@@ -9,9 +9,9 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from cmerl.agents.default_kernels import automatic_kernel, automatic_state_kernel, automatic_value_kernel
-from cmerl.agents.settings import KernelSettings, Settings
-from cmerl.agents.transition_store import BACKENDS, MODELS, Recipe
+from cmerl.agents.cme_rl.default_kernels import automatic_kernel, automatic_state_kernel, automatic_value_kernel
+from cmerl.agents.cme_rl.settings import KernelSettings, Settings
+from cmerl.agents.cme_rl.transition_store import BACKENDS, MODELS, Recipe
 from cmerl.confidence import Auto as AutoMode
 from cmerl.confidence import FailureBudget, Mode, as_mode, mode_from_spec, mode_spec
 from cmerl.errors import InputError

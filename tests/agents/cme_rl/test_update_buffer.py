@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from cmerl.agents import CMERL, EpisodeRecord, storage
-from cmerl.agents.transition_store import Memory
-from cmerl.agents.update_buffer import Pending, Seen
+from cmerl.agents.cme_rl.transition_store import TransitionStore
+from cmerl.agents.cme_rl.update_buffer import Seen, UpdateBuffer
 from cmerl.errors import KernelError
 from cmerl.experiments import units
 from cmerl.experiments.packing import pack, unpack
@@ -33,7 +33,7 @@ EPISODES = {"exact": 30, "a law for each step": 60, "compressed": 30, "ends": 50
 
 @pytest.fixture
 def soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cmerl.agents.update_buffer.MANY", SOON)
+    monkeypatch.setattr("cmerl.agents.cme_rl.update_buffer.MANY", SOON)
 
 
 def world_of(case: str) -> gymnasium.Env[Any, Any]:
@@ -66,11 +66,11 @@ class Noting(CMERL):
         super().__init__(*arguments, **options)
 
     def _end_episode(self) -> None:
-        learned, pending, surprise = self._memory.n, len(self._pending), self._pending.surprise
+        learned, pending, surprise = self.model.n, len(self._pending), self._pending.surprise
         same = self._stakes() == self._planned_for
         super()._end_episode()
-        self.notes.append((learned, pending, surprise, same, self._memory.n == learned))
-        assert len(self._pending) == (pending if self._memory.n == learned else 0)
+        self.notes.append((learned, pending, surprise, same, self.model.n == learned))
+        assert len(self._pending) == (pending if self.model.n == learned else 0)
 
     def _model_error(self, data: Any) -> float | None:
         self.judged.append(len(data))
@@ -89,14 +89,14 @@ def test_episodes_wait_until_they_would_teach_half_a_nat_or_are_many_or_change_w
     assert any(waited for *_, waited in agent.notes)
     assert any(not waited and 0.5 < surprise < 1.0 for _, _, surprise, _, waited in agent.notes)
     assert any(not waited and surprise <= 0.5 and pending > SOON for _, pending, surprise, _, waited in agent.notes)
-    assert agent._memory.n + len(agent._pending) == sum(record.length for record in agent.history)
+    assert agent.model.n + len(agent._pending) == sum(record.length for record in agent.history)
 
 
 @pytest.mark.usefixtures("soon")
 def test_the_surprise_is_the_information_of_each_transition_that_waits_given_what_was_learned() -> None:
     agent = until_something_waits(make("exact"), 20)
     counts: dict[bytes, int] = {}
-    for _, batch in agent._memory.batches or []:
+    for _, batch in agent.model.batches or []:
         for z in np.asarray(batch.Z):
             counts[z.tobytes()] = counts.get(z.tobytes(), 0) + 1
     visits = np.array([counts.get(seen.z[0].tobytes(), 0) for seen in agent._pending.seen])
@@ -128,10 +128,10 @@ def test_displacements_learn_every_episode_and_models_are_still_compared(monkeyp
         compared.append(model.n)
         return displacement_is_better(model, *others)
 
-    monkeypatch.setattr("cmerl.agents.transition_store.displacement_is_better", compare)
+    monkeypatch.setattr("cmerl.agents.cme_rl.transition_store.displacement_is_better", compare)
 
     def nothing_is_due(agent: Any, record: EpisodeRecord) -> None:
-        assert not agent._memory.due
+        assert not agent.model.due
 
     direct = CMERL(gymnasium.make("cmerl/PBall2D-v0"), horizon=10, seed=0).learn(20, callback=nothing_is_due)
     assert direct.diagnostics()["backend"] == "exact"
@@ -167,10 +167,10 @@ def test_a_reward_or_an_end_that_changes_the_range_is_learned_at_once(reward: fl
     episode = waits[-1]
     env = Prize(gymnasium.make("cmerl/RiverSwim-v0"), episode, reward, end)
     agent = CMERL(env, seed=5, horizon=20).learn(episode)
-    told = agent.reward_range, agent._rewards.may_end
+    told = agent.reward_range, agent.rewards.may_end
     assert len(agent.learn(1)._pending) == 0
-    assert (agent.reward_range, agent._rewards.may_end) != told
-    learned = [float(r) for _, batch in agent._memory.batches or [] for r in batch.rewards]
+    assert (agent.reward_range, agent.rewards.may_end) != told
+    learned = [float(r) for _, batch in agent.model.batches or [] for r in batch.rewards]
     assert reward in learned
 
 
@@ -193,9 +193,9 @@ def test_a_kept_plan_is_the_plan_of_what_was_learned_and_asking_for_it_changes_n
         for explore in (True, False):
             plan = agent._plan(explore)
             afresh = make_plan(
-                agent._memory.embeddings, agent._task(explore), episode=episode + 1, order=agent._order(episode)
+                agent.model.embeddings, agent._task(explore), episode=episode + 1, order=agent._order(episode)
             )
-            assert (plan.episode, plan.transitions, plan.first_step) == (episode + 1, agent._memory.n, 0)
+            assert (plan.episode, plan.transitions, plan.first_step) == (episode + 1, agent.model.n, 0)
             np.testing.assert_array_equal(plan.order, afresh.order)
             states = np.vstack([seen.next_state for seen in agent._pending.seen])
             np.testing.assert_array_equal(plan.q_table(states), afresh.q_table(states))
@@ -226,9 +226,9 @@ def test_what_is_said_of_an_episode_is_of_that_episode(case: str) -> None:
 
 def test_first_states_are_those_of_every_episode_in_a_batch() -> None:
     agent = make("compressed")
-    held = Memory(agent._memory.recipe, 1)
+    held = TransitionStore(agent.model.recipe, 1)
     seen = [Seen(i % 4, np.full((1, 2), 0.01 * i), np.full((1, 1), 0.01 * (i + 1)), 0.0, False) for i in range(2, 14)]
-    held.update(*Pending(seen).batch())
+    held.update(*UpdateBuffer(seen).batch())
     np.testing.assert_allclose(held.starts, [[0.04], [0.08], [0.12]])
 
 
@@ -253,7 +253,7 @@ def test_learning_in_parts_and_after_a_load_goes_on_bit_for_bit(case: str, tmp_p
 def test_an_agent_that_has_dropped_its_log_saves_what_waits(recipe_with: Callable[..., None], tmp_path: Any) -> None:
     recipe_with(keep=100)
     agent = until_something_waits(make("compressed"), 20)
-    assert agent._memory.batches is None
+    assert agent.model.batches is None
     agent.save(tmp_path / "agent")
     again = CMERL.load(tmp_path / "agent", env=world_of("compressed"))
     assert bits(agent.learn(10).history) == bits(again.learn(10).history)
@@ -279,7 +279,7 @@ def test_an_agent_made_again_from_lessons_goes_on_bit_for_bit(case: str) -> None
     for after, (record, lesson) in enumerate(zip(agent.history[:-5], lessons, strict=False), start=1):
         again.relearn(record, unpack(lesson))
         waiting = max(waiting, len(again._pending) - record.length)
-        assert again._memory.n + len(again._pending) == sum(r.length for r in agent.history[:after])
+        assert again.model.n + len(again._pending) == sum(r.length for r in agent.history[:after])
     assert waiting > 0  # of several episodes
     assert bits(again.learn(5).history) == bits(agent.history)
 
@@ -318,7 +318,7 @@ def test_a_run_that_was_killed_while_something_waited_is_resumed_bit_for_bit() -
 @pytest.mark.parametrize("case", CASES)
 def test_what_waits_is_learned_when_an_episode_breaks_off(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
     agent = until_something_waits(make(case), EPISODES[case] - 10)
-    seen = agent._memory.n + len(agent._pending)
+    seen = agent.model.n + len(agent._pending)
     assert agent.env is not None
     play, count = agent.env.step, iter(range(100))
 
@@ -330,28 +330,28 @@ def test_what_waits_is_learned_when_an_episode_breaks_off(case: str, monkeypatch
     monkeypatch.setattr(agent.env, "step", fall)
     with pytest.raises(RuntimeError, match="fell"):
         agent.learn(1)
-    assert agent._memory.n == seen + 3
+    assert agent.model.n == seen + 3
     assert len(agent._pending) == 0
     assert agent._plan().episode == len(agent.history) + 2
     agent.learn(3)
-    assert agent._memory.n + len(agent._pending) == seen + 3 + sum(r.length for r in agent.history[-3:])
+    assert agent.model.n + len(agent._pending) == seen + 3 + sum(r.length for r in agent.history[-3:])
 
 
 @pytest.mark.usefixtures("soon")
 def test_an_episode_that_the_kernel_refuses_takes_no_other_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
     agent = until_something_waits(make("exact"), 20)
-    seen = agent._memory.n + len(agent._pending)
-    learn = agent._memory._learn
+    seen = agent.model.n + len(agent._pending)
+    learn = agent.model._learn
 
     def refuse(steps: Any, batch: Any) -> None:
         if 0.125 in batch.rewards:
             raise KernelError("no such point")
         learn(steps, batch)
 
-    monkeypatch.setattr(agent._memory, "_learn", refuse)
+    monkeypatch.setattr(agent.model, "_learn", refuse)
     agent.env = Prize(gymnasium.make("cmerl/RiverSwim-v0"), 0, 0.125, end=False)
-    monkeypatch.setattr("cmerl.agents.update_buffer.WAIT_SURPRISE", 0.0)  # so that it is learned at once
+    monkeypatch.setattr("cmerl.agents.cme_rl.update_buffer.WAIT_SURPRISE", 0.0)  # so that it is learned at once
     with pytest.raises(KernelError, match="no such point"):
         agent.learn(1)
-    assert agent._memory.n == seen
+    assert agent.model.n == seen
     assert len(agent._pending) == 0

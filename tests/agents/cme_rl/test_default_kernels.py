@@ -8,7 +8,7 @@ import pytest
 from gymnasium import spaces
 
 from cmerl import CMERL
-from cmerl.agents.default_kernels import automatic_kernel, automatic_value_kernel, seen_spread, state_kernel
+from cmerl.agents.cme_rl.default_kernels import automatic_kernel, automatic_value_kernel, seen_spread, state_kernel
 from cmerl.kernels import RBF, Delta, Hamming
 from cmerl.spaces import StateSpace
 

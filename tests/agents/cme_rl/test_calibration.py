@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import cmerl
-from cmerl.agents.calibration import about_next_states, about_values, motion_error
+from cmerl.agents.cme_rl.calibration import about_next_states, about_values, motion_error
 from cmerl.embedding import ExactEmbedding
 from cmerl.kernels import RBF, Delta, StateAction
 from cmerl.transitions import Transitions

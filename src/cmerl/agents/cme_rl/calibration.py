@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from cmerl.agents.transition_store import TransitionStore
+from cmerl.agents.cme_rl.transition_store import TransitionStore
 from cmerl.embedding import DisplacementEmbedding, Model
 from cmerl.transitions import Transitions
 

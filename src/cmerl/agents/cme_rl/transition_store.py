@@ -11,14 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cmerl.acting import Actor, Greedy
-from cmerl.agents.default_kernels import (
+from cmerl.agents.cme_rl.default_kernels import (
     automatic_kernel,
     automatic_value_kernel,
     seen_spread,
     shared_fraction,
     state_kernel,
 )
-from cmerl.agents.settings import Settings
+from cmerl.agents.cme_rl.settings import Settings
 from cmerl.embedding import (
     CompressedEmbedding,
     DisplacementEmbedding,
