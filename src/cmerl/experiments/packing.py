@@ -90,7 +90,9 @@ def _take(node: Any, blobs: memoryview) -> tuple[Any, memoryview]:
         else:
             value, blobs = _take(item, blobs)
             found.append(value)
-    return {"list": list, "tuple": tuple, "dict": dict, "graph": _graph}[kind](found), blobs
+    if kind == "graph":
+        return _graph(found), blobs
+    return {"list": list, "tuple": tuple, "dict": dict}[kind](found), blobs
 
 
 def _graph(fields: list[Any]) -> Any:
