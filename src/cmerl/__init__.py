@@ -9,17 +9,18 @@ from cmerl.envs.registration import register_soon as _register_soon
 
 if TYPE_CHECKING:
     from cmerl.agents import CMERL
-    from cmerl.checking import check_env
+    from cmerl.checking import check_embedding, check_env
     from cmerl.embedding import ConditionalMeanEmbedding
 
 __version__ = "0.1.0"
-__all__ = ["CMERL", "ConditionalMeanEmbedding", "__version__", "check_env"]
+__all__ = ["CMERL", "ConditionalMeanEmbedding", "__version__", "check_embedding", "check_env"]
 
 _register_soon()
 
 _HOMES = {
     "CMERL": "cmerl.agents",
     "ConditionalMeanEmbedding": "cmerl.embedding",
+    "check_embedding": "cmerl.checking",
     "check_env": "cmerl.checking",
 }
 _MODULES = (

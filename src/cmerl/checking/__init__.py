@@ -6,6 +6,7 @@ True
 """
 
 from cmerl.checking.check import check_env
+from cmerl.checking.embeddings import check_embedding
 from cmerl.checking.report import Finding, Report
 
-__all__ = ["Finding", "Report", "check_env"]
+__all__ = ["Finding", "Report", "check_embedding", "check_env"]
