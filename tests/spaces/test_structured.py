@@ -8,7 +8,7 @@ import pytest
 from gymnasium import spaces
 
 from cmerl import CMERL
-from cmerl.agents import transition_store
+from cmerl.agents.cme_rl import transition_store
 from cmerl.errors import InputError, KernelError
 from cmerl.kernels import RBF, Columns, Delta, FeatureMap, Interned, Jaccard, Periodic, Spectrum, StateAction, on
 from cmerl.spaces import StateSpace, structured
@@ -244,9 +244,7 @@ def test_nothing_of_a_failed_episode_is_lost_but_the_bad_object():
             return ("abx" if self.calls == 6 else obs, *rest)
 
     agent = CMERL(Breaks(spaces.Text(4, charset="ab")), seed=0)
-    with pytest.raises(
-        InputError, match="episode 1, step 1: the observation is not what .*: symbol 2"
-    ):
+    with pytest.raises(InputError, match="episode 1, step 1: the observation is not what .*: symbol 2"):
         agent.learn(3)
     assert len(agent.history) == 1
     assert agent.diagnostics()["transitions"] == 5
