@@ -63,9 +63,11 @@ class CMERL(Agent):
             narrower one for what each action does differently.
         value_kernel: k_ψ on states, or "auto": the state part of ``kernel`` on Discrete observations, else a
             Matérn-3/2 kernel of width 0.1.
-        lam: the ridge λ, or "auto": 0.1 in practical mode (λ pseudo-visits to heaven), 1 in provable modes.
-        bonus: "practical" (no proof, learns fastest), "paper", "tight", "split", "nonnegative"; "auto"
-            (balances scales of the practical one by their regret); or a mode object of ``cmerl.confidence``.
+        lam: the ridge λ, or "auto": 0.1 in practical mode (λ pseudo-visits to heaven) and where plans come from counts,
+            1 in provable modes with a bonus.
+        bonus: "practical" (no proof, learns fastest); in finite worlds "guarded" (its plans while they can be
+            defended) and "kl" (the recommended proof); "paper", "tight", "split", "nonnegative"; "auto" (balances
+            scales of the practical one by their regret); or a mode object of ``cmerl.confidence``.
         reward: "learned", or the reward function as a callable (observation, action) → reward.
         backend: how the embedding is held: "exact"; "compressed", at a cost that does not grow with the data;
             "nystrom" or "fourier", classical sketches; "auto" is exact while that is quick, then compressed
