@@ -63,8 +63,8 @@ class CMERL(Agent):
             narrower one for what each action does differently.
         value_kernel: k_ψ on states, or "auto": the state part of ``kernel`` on Discrete observations, else a
             Matérn-3/2 kernel of width 0.1.
-        lam: the ridge λ, or "auto": 0.1 in practical mode (λ pseudo-visits to heaven) and where plans come from counts,
-            1 in provable modes with a bonus.
+        lam: the ridge λ, or "auto": 0.1 in practical mode (λ pseudo-visits to heaven) and where plans come from
+            counts, 1 in provable modes with a bonus.
         bonus: "practical" (no proof, learns fastest); in finite worlds "guarded" (its plans while they can be
             defended) and "kl" (the recommended proof); "paper", "tight", "split", "nonnegative"; "auto" (balances
             scales of the practical one by their regret); or a mode object of ``cmerl.confidence``.
