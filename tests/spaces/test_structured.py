@@ -138,6 +138,9 @@ def test_parts_have_kernels_of_their_own_in_their_own_units():
     assert isinstance(agent.kernel.action_kernel, Delta)
     np.testing.assert_allclose(agent.kernel.state_kernel(X), kernel(records), atol=1e-6)
     np.testing.assert_allclose(agent.kernel.state_kernel.diag(X), kernel.diag(records), atol=1e-6)
+    named = agent.kernel.state_kernel.kernels[1]
+    assert isinstance(named, Columns)
+    assert isinstance(named.kernel, Interned)  # part by part, so that the matrix of names is kept
     agent.learn(3)
 
 
@@ -244,7 +247,7 @@ def test_nothing_of_a_failed_episode_is_lost_but_the_bad_object():
             return ("abx" if self.calls == 6 else obs, *rest)
 
     agent = CMERL(Breaks(spaces.Text(4, charset="ab")), seed=0)
-    with pytest.raises(InputError, match="episode 1, step 1: the observation is not what .*: symbol 2"):
+    with pytest.raises(InputError, match=r"episode 1, step 1: the observation is not what .*: symbol 2"):
         agent.learn(3)
     assert len(agent.history) == 1
     assert agent.diagnostics()["transitions"] == 5
