@@ -71,7 +71,9 @@ def open_inside(path: str | os.PathLike[str], flags: int) -> int:
     if not stat.S_ISREG(found.st_mode) or (writes and found.st_nlink > 1):
         os.close(handle)
         why = "has another name elsewhere (a hard link)" if stat.S_ISREG(found.st_mode) else _kind(found.st_mode)
-        raise InputError(f"{os.fspath(path)!r} {'is ' if why[0] == 'a' else ''}{why}: remove it, or copy the directory")
+        raise InputError(
+            f"{os.fspath(path)!r} {'is ' if why[0] == 'a' else ''}{why}: remove it, or copy the directory"
+        )
     return handle
 
 

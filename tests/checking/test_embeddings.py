@@ -33,7 +33,9 @@ BROKEN = {
     "means differ": {"weights": lambda self, Xq: 0.9 * ConditionalMeanEmbedding.weights(self, Xq)},
     "the information gain": {"information_gain": property(lambda self: 0.0)},
     "without data n": {"n": property(lambda self: 1)},
-    "was learned": {"update": lambda self, X, Y: self if np.isnan(X).any() else ConditionalMeanEmbedding.update(self, X, Y)},
+    "was learned": {
+        "update": lambda self, X, Y: self if np.isnan(X).any() else ConditionalMeanEmbedding.update(self, X, Y)
+    },
     "it raised RuntimeError": {"std": lambda self, Xq: (_ for _ in ()).throw(RuntimeError("no"))},
 }
 

@@ -265,7 +265,9 @@ def batches() -> list[Transitions]:
 
 @pytest.mark.parametrize("error", [Fault, KeyboardInterrupt, MemoryError])
 @pytest.mark.parametrize("name", holders(Failing()))
-def test_whatever_ends_an_update_the_embedding_is_as_before_bit_for_bit(name: str, error: type[BaseException]) -> None:
+def test_whatever_ends_an_update_the_embedding_is_as_before_bit_for_bit(
+    name: str, error: type[BaseException]
+) -> None:
     function, calm = Failing(), Failing()
     embedding, undisturbed = holders(function)[name], holders(calm)[name]
     failed = 0

@@ -1,4 +1,4 @@
-"""Disks that are full or can only be read, directories that move, two processes at once: a sentence, and nothing lost."""
+"""Disks that are full, directories that move, two processes at once: a sentence, and nothing lost."""
 
 from __future__ import annotations
 
@@ -56,7 +56,9 @@ def attack(count: int, seed: int, where: Path, *, broken: bool = False) -> Row:
         for i in range(count):
             kind = ("run", "save", "moved", "two")[i % 4]
             directory = where / f"disk-{i}"
-            row.attempt(f"{kind} {i} of seed {seed}", lambda k=kind, d=directory: _DEEDS[k](d, sound, wanted, agent, rng))
+            row.attempt(
+                f"{kind} {i} of seed {seed}", lambda k=kind, d=directory: _DEEDS[k](d, sound, wanted, agent, rng)
+            )
             shutil.rmtree(directory, ignore_errors=True)
     return row
 

@@ -38,9 +38,7 @@ class Toll:
         return self.driver + self.worker + self.everything
 
 
-def torment(
-    directory: Path, kills: int, episodes: int, rng: random.Random, toll: Toll, lossy: bool = False
-) -> None:
+def torment(directory: Path, kills: int, episodes: int, rng: random.Random, toll: Toll, lossy: bool = False) -> None:
     """Run with random kills −9 of the driver, of a worker or of both, and resume until the run is done."""
     arguments = ("run", "cmerl/RiverSwim-v0", *ARGUMENTS, "--episodes", str(episodes), "--out", directory)
     process = processes.start(*arguments)

@@ -40,7 +40,9 @@ class Row:
             outcome = "refused" if str(error).strip() and "\n" not in str(error) else "bad: an error of several lines"
         except Exception as error:
             where = traceback.extract_tb(error.__traceback__)[-1]
-            outcome = f"bad: {type(error).__name__}: {str(error)[:80]} ({where.filename.rpartition('/')[2]}:{where.lineno})"
+            outcome = (
+                f"bad: {type(error).__name__}: {str(error)[:80]} ({where.filename.rpartition('/')[2]}:{where.lineno})"
+            )
         self.slowest = max(self.slowest, time.perf_counter() - started)
         self.outcomes[outcome.partition(":")[0]] += 1
         if outcome.startswith("bad"):

@@ -54,7 +54,7 @@ def make(where: Path) -> Path:
 
 
 def inline() -> Any:
-    return mock.patch.object(engines, "make", lambda *_, **__: InlineEngine())
+    return mock.patch.object(engines, "make", return_value=InlineEngine())
 
 
 def timeless(directory: Path) -> list[dict[str, Any]]:
@@ -66,7 +66,9 @@ def hurt(directory: Path, outside: Path, rng: random.Random) -> str:
     """Do something to a directory; says what."""
     names = [*FILES, *(f"journals/{path.name}" for path in sorted((directory / "journals").iterdir()))]
     path = directory / rng.choice(names)
-    kind = rng.choice(["bytes", "bytes", "journal", "json", "strange", "link", "hard link", "pipe", "folder", "module"])
+    kind = rng.choice(
+        ["bytes", "bytes", "journal", "json", "strange", "link", "hard link", "pipe", "folder", "module"]
+    )
     if kind == "journal":
         _sign_anew(rng.choice(sorted((directory / "journals").iterdir())), rng)
     elif kind in ("json", "strange", "module"):
@@ -141,7 +143,7 @@ def attack(count: int, seed: int, where: Path, *, broken: bool = False) -> Row:
             stack.enter_context(mock.patch.object(store, "open_inside", plain))
             stack.enter_context(mock.patch.object(journal, "open_inside", plain))
             stack.enter_context(mock.patch.object(store, "check_records", lambda unit, records: records[1:]))
-            stack.enter_context(mock.patch.object(runner.Consent, "check", lambda *_: None))
+            stack.enter_context(mock.patch.object(runner.Consent, "check"))
         for i in range(count):
             directory = where / "hurt"
             shutil.rmtree(directory, ignore_errors=True)
@@ -150,7 +152,9 @@ def attack(count: int, seed: int, where: Path, *, broken: bool = False) -> Row:
                 first = sorted((directory / "journals").iterdir())[0]
                 first.write_bytes(b"".join(map(journal.frame, list(journal.split(first.read_bytes()))[:3])))
             what = f"{hurt(directory, outside, rng)}, directory {i} of seed {seed}"
-            row.attempt(what, lambda d=directory, w=what: _use(d, wanted if w.startswith("bytes at journals") else None))
+            row.attempt(
+                what, lambda d=directory, w=what: _use(d, wanted if w.startswith("bytes at journals") else None)
+            )
             left = sorted(path.name for path in outside.iterdir())
             if left != ["victim"] or (outside / "victim").read_bytes() != b"precious\n":
                 row.bad.append(f"{what}: something was written outside")

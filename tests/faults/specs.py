@@ -16,7 +16,10 @@ from cmerl.experiments.spec import Spec
 
 SOUND: dict[str, Any] = {
     "environments": [{"id": "cmerl/RiverSwim-v0", "options": {}}],
-    "agents": ["random", {"name": "cme-rl", "options": {"lam": 0.5, "bonus": {"mode": "practical", "prior_scale": 0.5}}}],
+    "agents": [
+        "random",
+        {"name": "cme-rl", "options": {"lam": 0.5, "bonus": {"mode": "practical", "prior_scale": 0.5}}},
+    ],
     "episodes": 3,
     "horizon": 5,
     "seeds": [1, 2],
@@ -31,7 +34,11 @@ HOSTILE: list[dict[str, Any]] = [
     {"horizon": 10**12},
     {"episodes": 10**400},
     {"agents": [{"name": "cme-rl", "options": {"bonus": 5}}]},
-    {"agents": [{"name": "cme-rl", "options": {"kernel": {"type": "StateAction", "state_kernel": 1, "action_kernel": 2}}}]},
+    {
+        "agents": [
+            {"name": "cme-rl", "options": {"kernel": {"type": "StateAction", "state_kernel": 1, "action_kernel": 2}}}
+        ]
+    },
     {"agents": [{"name": "cme-rl", "options": {"lam": float("nan")}}]},
     {"agents": [{"name": "ucbvi", "options": {"bonus_scale": "x"}}]},
     {"agents": [{"name": "psrl", "options": {"reward_range": 3}}]},

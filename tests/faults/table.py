@@ -57,7 +57,9 @@ def show(rows: list[tuple[str, Row, bool]]) -> str:
     head = ["attack", "tried", "bad", "outcomes", "slowest, s", "broken variant"]
     cells = [[*map(str, row.cells()), "found out" if red else "NOT FOUND OUT"] for _, row, red in rows]
     widths = [max(len(line[i]) for line in [head, *cells]) for i in range(len(head))]
-    return "\n".join("  ".join(cell.ljust(w) for cell, w in zip(line, widths, strict=True)) for line in [head, *cells])
+    return "\n".join(
+        "  ".join(cell.ljust(w) for cell, w in zip(line, widths, strict=True)) for line in [head, *cells]
+    )
 
 
 def main() -> int:

@@ -1,16 +1,15 @@
 """Kernel values depend on the two points alone, wherever the others lie."""
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
 
-from cmerl.kernels import RBF, Kernel, Linear, Matern, Periodic, Polynomial, RationalQuadratic
-from cmerl.errors import InputError, KernelError
-from dataclasses import dataclass
-
-from cmerl.kernels.base import VectorKernel
 from cmerl.embedding import compressed, nystrom
+from cmerl.errors import InputError, KernelError
+from cmerl.kernels import RBF, Kernel, Linear, Matern, Periodic, Polynomial, RationalQuadratic
+from cmerl.kernels.base import VectorKernel
 from cmerl.transitions import Transitions
 
 CLOSED = {

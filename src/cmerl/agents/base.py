@@ -171,7 +171,7 @@ class Agent(ABC):
         """Refuse other threads while the agent learns: what they would read is half changed."""
         if self._learner is not None and self._learner != threading.get_ident():
             raise SharedAgentError(
-                "this agent is learning in another thread: take policy = agent.policy() before, which is safe to share"
+                "this agent learns in another thread: take policy = agent.policy() before, which is safe to share"
             )
 
     def lesson(self) -> dict[str, Any]:
@@ -279,7 +279,11 @@ class Agent(ABC):
 
     @classmethod
     def _built(
-        cls, tensors: storage.Tensors, meta: dict[str, Any], env: gymnasium.Env[Any, Any] | None, given: dict[str, Any]
+        cls,
+        tensors: storage.Tensors,
+        meta: dict[str, Any],
+        env: gymnasium.Env[Any, Any] | None,
+        given: dict[str, Any],
     ) -> Self:
         agent = cls.__new__(cls)
         agent.seed, agent.horizon, agent.broken_off = meta["seed"], meta["horizon"], meta["broken_off"]
@@ -391,7 +395,9 @@ class Agent(ABC):
             try:
                 self._break_off()
             except Exception as second:  # what ended the episode is what must be told
-                log.warning("after a fault in episode %d, what was seen of it could not be learned: %s", episode, second)
+                log.warning(
+                    "after a fault in episode %d, what was seen of it could not be learned: %s", episode, second
+                )
             raise error from error.__cause__
         return EpisodeRecord(episode, float(sum(seen.rewards)), len(seen.rewards), regret, kind, seconds, metrics)
 
@@ -424,9 +430,7 @@ class Agent(ABC):
         return oracles.policy_regret(self._solution, value, start), "policy"
 
 
-def unpickled(
-    cls: type[Agent], content: bytes, env: gymnasium.Env[Any, Any] | None, given: dict[str, Any]
-) -> Agent:
+def unpickled(cls: type[Agent], content: bytes, env: gymnasium.Env[Any, Any] | None, given: dict[str, Any]) -> Agent:
     """The agent that was pickled."""
     return cls._from(*storage.from_bytes(content, "the pickled agent"), "the pickled agent", env, given)
 

@@ -1,4 +1,4 @@
-"""The door between an agent and its environment: what comes in is copied and checked, and what goes wrong is named."""
+"""The door between an agent and its environment: what comes in is copied and checked, faults are named."""
 
 from __future__ import annotations
 
@@ -111,7 +111,9 @@ def _flag(name: str, value: Any) -> bool:
     try:
         return bool(value)
     except Exception:
-        raise EnvironmentFault(f"the environment's step must say {name} by True or False, not {shown(value)}") from None
+        raise EnvironmentFault(
+            f"the environment's step must say {name} by True or False, not {shown(value)}"
+        ) from None
 
 
 def _ask(what: str, call: Callable[[], T], limit: StepLimit | None) -> T:

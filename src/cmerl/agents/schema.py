@@ -21,7 +21,9 @@ Schema = Callable[[Any, str], None]
 
 def refuse(place: str, wanted: str, value: Any) -> InputError:
     """One sentence on what stands where something else should."""
-    text = repr(value) if isinstance(value, str | int | float | bool) or value is None else f"a {type(value).__name__}"
+    text = (
+        repr(value) if isinstance(value, str | int | float | bool) or value is None else f"a {type(value).__name__}"
+    )
     return InputError(f"{place} must be {wanted}, not {text if len(text) <= 60 else text[:57] + '…'}")
 
 
@@ -116,7 +118,9 @@ def table(**keys: Schema) -> Schema:
     return check
 
 
-def check_names(found: Mapping[str, Any], wanted: Mapping[str, Any], place: str, optional: Sequence[str] = ()) -> None:
+def check_names(
+    found: Mapping[str, Any], wanted: Mapping[str, Any], place: str, optional: Sequence[str] = ()
+) -> None:
     """Refuse keys that are missing or that nobody knows."""
     where = f"{place} " if place else ""
     missing = [name for name in wanted if name not in found and name not in optional]

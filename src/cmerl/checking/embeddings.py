@@ -110,7 +110,11 @@ def _inequalities(make: Callable[[], Any], X: FloatArray, Y: FloatArray, rng: An
     if np.any(sigma > prior * (1.0 + tolerance) + tolerance) or np.any(sigma < 0):
         yield "σ is larger than without data, or below 0", "σ² = k − kᵀ(K + λI)⁻¹k lies from 0 to k"
     sum_r = getattr(E, "sum_r", None)
-    if sum_r is not None and math.isfinite(sum_r) and sum_r > 2.0 * E.information_gain * (1.0 + tolerance) + tolerance:
+    if (
+        sum_r is not None
+        and math.isfinite(sum_r)
+        and sum_r > 2.0 * E.information_gain * (1.0 + tolerance) + tolerance
+    ):
         yield f"Σr = {sum_r:.6g} exceeds 2G = {2 * E.information_gain:.6g}", "r/(1 + w) ≤ log(1 + w)"
 
 
@@ -137,7 +141,9 @@ def _batches(make: Callable[[], Any], X: FloatArray, Y: FloatArray, rng: Any, to
 def _order(make: Callable[[], Any], X: FloatArray, Y: FloatArray, rng: Any, tolerance: float) -> Facts:
     """Whatever the order: the same σ and the same means."""
     order = rng.permutation(len(X))
-    yield from _differences("in another order", _learned(make, X, Y), _learned(make, X[order], Y[order]), X, tolerance)
+    yield from _differences(
+        "in another order", _learned(make, X, Y), _learned(make, X[order], Y[order]), X, tolerance
+    )
 
 
 def _differences(how: str, one: Any, other: Any, X: FloatArray, tolerance: float) -> Facts:
@@ -145,9 +151,12 @@ def _differences(how: str, one: Any, other: Any, X: FloatArray, tolerance: float
     slack = tolerance * size * (1.0 + size / one.lam)
     if not np.allclose(one.std(X) ** 2, other.std(X) ** 2, atol=slack, rtol=0):
         yield f"σ differs where the same data come {how}", "raise tolerance for a sketch, whose points depend on it"
-    means = [E.expectation(lambda states: np.asarray(states)[:, 0], X) for E in (one, other)]
-    if not np.allclose(*means, atol=10 * slack * (1.0 + np.abs(means[0]).max()), rtol=0):
-        yield f"means differ where the same data come {how}", "raise tolerance for a sketch, whose points depend on it"
+    ours, theirs = (E.expectation(lambda states: np.asarray(states)[:, 0], X) for E in (one, other))
+    if not np.allclose(ours, theirs, atol=10 * slack * (1.0 + np.abs(ours).max()), rtol=0):
+        yield (
+            f"means differ where the same data come {how}",
+            "raise tolerance for a sketch, whose points depend on it",
+        )
 
 
 def _refusals(make: Callable[[], Any], X: FloatArray, Y: FloatArray, rng: Any, tolerance: float) -> Facts:
@@ -163,4 +172,7 @@ def _refusals(make: Callable[[], Any], X: FloatArray, Y: FloatArray, rng: Any, t
         except Exception as error:
             yield f"an input with {what} raised {type(error).__name__}", "raise a CmerlError"
         if (E.n, E.information_gain) != before[:2] or not np.array_equal(E.std(X), before[2]):
-            yield f"an input with {what} was refused, but changed the embedding", "change nothing before all is checked"
+            yield (
+                f"an input with {what} was refused, but changed the embedding",
+                "change nothing before all is checked",
+            )

@@ -32,9 +32,7 @@ MANIFEST = {
 }
 
 
-ESTIMATE = either(
-    one_of(None), table(mean=number(-1e300, 1e300), low=_OR_NONE, high=_OR_NONE)
-)
+ESTIMATE = either(one_of(None), table(mean=number(-1e300, 1e300), low=_OR_NONE, high=_OR_NONE))
 RESULT = table(
     env=text(),
     agent=text(),
@@ -49,7 +47,9 @@ RESULT = table(
 SUMMARY = table(
     finished=flag,
     units=plain(depth=1, most=100),
-    failures=items(table(env=text(), agent=text(), seed=whole(0, 2**63 - 1), message=text(r"(?s).{0,100000}")), most=10**6),
+    failures=items(
+        table(env=text(), agent=text(), seed=whole(0, 2**63 - 1), message=text(r"(?s).{0,100000}")), most=10**6
+    ),
     results=items(RESULT, most=10**6),
 )
 

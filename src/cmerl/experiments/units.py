@@ -182,7 +182,9 @@ def rebuild(unit: Unit, records: list[dict[str, Any]], episodes: int | None = No
         try:
             agent.relearn(record_of(record["line"]), record["lesson"])
         except CmerlError as error:
-            raise InputError(f"{unit.title}: episode {len(agent.history)} cannot be learned again: {error}") from error
+            raise InputError(
+                f"{unit.title}: episode {len(agent.history)} cannot be learned again: {error}"
+            ) from error
         except (ValueError, TypeError, KeyError, IndexError, AttributeError) as error:
             why = f"{type(error).__name__}: {error}".splitlines()[0][:200]
             raise InputError(f"{unit.title}: episode {len(agent.history)} cannot be learned again: {why}") from error

@@ -9,7 +9,7 @@ import numpy as np
 
 from cmerl.agents import storage
 from cmerl.agents.baselines.tabular import TablePolicy, TabularAgent
-from cmerl.agents.schema import number
+from cmerl.agents.schema import Schema, number
 from cmerl.errors import InputError
 
 _DRAWS = 3  # branch of the tree of seeds
@@ -25,7 +25,7 @@ class PSRL(TabularAgent):
     """
 
     name: ClassVar[str] = "psrl"
-    _own_options = {"prior_weight": number(1e-300)}
+    _own_options: ClassVar[dict[str, Schema]] = {"prior_weight": number(1e-300)}
 
     def __init__(self, env: gymnasium.Env[Any, Any], *, prior_weight: float = 1.0, **options: Any) -> None:
         super().__init__(env, **options)

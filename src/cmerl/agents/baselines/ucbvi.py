@@ -9,7 +9,7 @@ import numpy as np
 
 from cmerl.agents import storage
 from cmerl.agents.baselines.tabular import FloatArray, TablePolicy, TabularAgent
-from cmerl.agents.schema import number
+from cmerl.agents.schema import Schema, number
 from cmerl.errors import InputError
 
 
@@ -26,7 +26,7 @@ class UCBVI(TabularAgent):
     """
 
     name: ClassVar[str] = "ucbvi"
-    _own_options = {"bonus_scale": number(0.0)}
+    _own_options: ClassVar[dict[str, Schema]] = {"bonus_scale": number(0.0)}
 
     def __init__(self, env: gymnasium.Env[Any, Any], *, bonus_scale: float = 1.0, **options: Any) -> None:
         super().__init__(env, **options)

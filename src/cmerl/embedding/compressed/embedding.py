@@ -131,7 +131,7 @@ class CompressedEmbedding:
         return max(m.factor.jitter for m in self._moments)
 
     def update(self, batch: Transitions) -> None:
-        """Absorb transitions; from time to time choose the dictionaries anew. When this raises, nothing has changed."""
+        """Absorb transitions, from time to time choosing dictionaries anew; when this raises, nothing has changed."""
         if len(batch) == 0:
             return
         self._landmarks.points.check(batch.next_states, "next states")

@@ -69,7 +69,7 @@ class DisplacementEmbedding:
     # --- learning ---
 
     def update(self, batch: Transitions) -> None:
-        """Absorb transitions; when the data have doubled, choose scales and kernels anew. When this raises, nothing changed."""
+        """Absorb transitions, choosing scales and kernels anew as data double; if this raises, nothing changed."""
         if not len(batch):
             return
         if not (isinstance(batch.Z, np.ndarray) and isinstance(batch.next_states, np.ndarray)):
