@@ -3,7 +3,7 @@
     python benchmarks/soak.py                          # 10⁶ steps in 10⁵ episodes
     python benchmarks/soak.py --steps 20000 --horizon 10
 
-Prints, for each tenth of the run, the memory of the process, its open files and the time of an episode, and at the end
+For each tenth of the run this prints the memory of the process, its open files and the time of an episode; at the end
 the ratio of the last three tenths to the three before them: 1 is flat.
 """
 
@@ -35,9 +35,8 @@ def main() -> None:
     rows = [tenth(agent, max(episodes // 10, 1)) for _ in range(10)]
     before, after = np.mean(rows[4:7], axis=0), np.mean(rows[7:], axis=0)
     ratios = after / before
-    print(
-        f"the last three tenths over the three before: memory {ratios[0]:.3f}, files {ratios[1]:.3f}, time {ratios[2]:.3f}"
-    )
+    said = ", ".join(f"{name} {ratio:.3f}" for name, ratio in zip(("memory", "files", "time"), ratios, strict=True))
+    print(f"the last three tenths over the three before: {said}")
 
 
 def tenth(agent: Any, episodes: int) -> tuple[float, float, float]:

@@ -17,11 +17,11 @@ from cmerl.agents import storage
 from cmerl.errors import InputError
 from cmerl.experiments import manifest, units
 
-FIXTURES = Path(__file__).parent / "fixtures"
-sys.path.insert(0, str(FIXTURES))
+sys.path.insert(0, str(Path(__file__).parent / "fixtures"))
 
 from make_fixtures import AGENTS
 
+FIXTURES = Path(__file__).parent / "fixtures"
 FORMATS = sorted(path.name for path in FIXTURES.glob("format-*"))
 
 

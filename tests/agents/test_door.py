@@ -1,4 +1,4 @@
-"""What comes in from an environment is copied and checked; what goes wrong is named; agents are pickled and shared safely."""
+"""What comes in from an environment is copied and checked, and what goes wrong is named; agents are shared safely."""
 
 import copy
 import os
@@ -62,7 +62,7 @@ def test_a_refused_transition_leaves_the_reward_range_as_it_was() -> None:
     agent = make("cme-rl", env, horizon=6).learn(2)
     before = agent._rewards.spec()
     env.reward, env.odd = 50.0, [np.nan, 0.0]
-    with pytest.raises(InputError, match="episode 2, step 0: .*NaN"):
+    with pytest.raises(InputError, match=r"episode 2, step 0: .*NaN"):
         agent.learn(1)
     assert agent._rewards.spec() == before
 

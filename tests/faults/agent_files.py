@@ -1,11 +1,11 @@
-"""Agent files that were damaged, as they are and with their checksum made anew: refused in a sentence, or an agent that works."""
+"""Agent files that were damaged, also with their checksum made anew: refused in a sentence, or agents that work."""
 
 from __future__ import annotations
 
 import logging
 import random
 import warnings
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -94,17 +94,17 @@ def attack(count: int, seed: int, where: Path, *, broken: bool = False) -> Row:
             hurt = mutations.damage_bytes(content, rng) if raw else signed_anew(content, rng)
             path = where / "agent.cmerl"
             path.write_bytes(hurt)
-            env = gymnasium.make(id)
-
-            def load(path: Path = path, raw: bool = raw, hurt: bytes = hurt, content: bytes = content) -> str:
-                agent = cls.load(path, env=env)
-                if raw and hurt != content and not _same(hurt, content):
-                    return "bad: damage that was not seen"
-                return works(agent, env)
-
+            same = not raw or hurt == content or _same(hurt, content)
+            load = partial(_load, cls, path, gymnasium.make(id), same)
             row.attempt(f"{kind}, file {i} of seed {seed}", load)
     row.name = "agent files"
     return row
+
+
+def _load(cls: Any, path: Path, env: gymnasium.Env[Any, Any], same: bool) -> str:
+    """Load a file; damage to its bytes must be seen."""
+    agent = cls.load(path, env=env)
+    return works(agent, env) if same else "bad: damage that was not seen"
 
 
 def _same(one: bytes, other: bytes) -> bool:

@@ -31,7 +31,7 @@ def attack(count: int, seed: int, where: Path, *, broken: bool = False) -> Row:
     """So many interrupts. ``broken``: nothing is turned back."""
     rng, row = random.Random(seed), Row("interrupts")
     logging.getLogger("cmerl").setLevel(logging.CRITICAL)
-    nothing = mock.patch.object(rollback, "checkpoint", lambda *_: lambda: None)
+    nothing = mock.patch.object(rollback, "checkpoint", return_value=lambda: None)
     with warnings.catch_warnings(), nothing if broken else mock.patch.object(row, "name"):
         warnings.simplefilter("ignore")
         with mock.patch.object(log_of, "EXACT_LIMIT", 20), mock.patch.object(log_of, "KEEP", 60):

@@ -6,6 +6,7 @@ import json
 import logging
 import shutil
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -38,11 +39,9 @@ def test_no_link_is_followed_out_of_the_directory(mine: Path, tmp_path: Path, na
     (tmp_path / "victim").write_text("precious")
     path.unlink(missing_ok=True)
     path.symlink_to(tmp_path / "victim")
-    with inline():
-        try:
-            experiments.resume(mine)
-        except InputError as error:
-            assert "link" in str(error)
+    refused = name in ("manifest.json", "episodes.jsonl", "summary.json", ".lock", "journal")
+    with inline(), pytest.raises(InputError, match="is a link") if refused else nullcontext():
+        experiments.resume(mine)
     assert (tmp_path / "victim").read_text() == "precious"
 
 

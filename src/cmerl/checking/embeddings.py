@@ -151,8 +151,8 @@ def _differences(how: str, one: Any, other: Any, X: FloatArray, tolerance: float
     slack = tolerance * size * (1.0 + size / one.lam)
     if not np.allclose(one.std(X) ** 2, other.std(X) ** 2, atol=slack, rtol=0):
         yield f"σ differs where the same data come {how}", "raise tolerance for a sketch, whose points depend on it"
-    means = [E.expectation(lambda states: np.asarray(states)[:, 0], X) for E in (one, other)]
-    if not np.allclose(*means, atol=10 * slack * (1.0 + np.abs(means[0]).max()), rtol=0):
+    ours, theirs = (E.expectation(lambda states: np.asarray(states)[:, 0], X) for E in (one, other))
+    if not np.allclose(ours, theirs, atol=10 * slack * (1.0 + np.abs(ours).max()), rtol=0):
         yield (
             f"means differ where the same data come {how}",
             "raise tolerance for a sketch, whose points depend on it",

@@ -56,11 +56,11 @@ class Names:
     def codes(self, texts: Sequence[Any]) -> IntArray:
         """The number of each text, new ones added."""
         place = {name: i for i, name in enumerate(self.known)}
-        for text in dict.fromkeys(texts):
-            if text not in place:
-                place[text] = len(self.known)
-                self.known.append(text)
-        return np.array([place[text] for text in texts], dtype=np.int64)
+        for word in dict.fromkeys(texts):
+            if word not in place:
+                place[word] = len(self.known)
+                self.known.append(word)
+        return np.array([place[word] for word in texts], dtype=np.int64)
 
 
 @dataclass(frozen=True, eq=False)

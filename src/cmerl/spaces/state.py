@@ -192,7 +192,7 @@ class StateSpace:
         if not np.abs(rows).max(initial=0.0) <= largest:
             row, column = (int(i) for i in np.argwhere(~(np.abs(rows) <= largest))[0])
             raise InputError(
-                f"an observation has a number of {rows[row, column]:.3g} in column {column}, too large to learn from: "
+                f"an observation has {rows[row, column]:.3g} in column {column}, too large to learn from: "
                 f"clip or rescale observations to at most {largest:g}"
             )
 
