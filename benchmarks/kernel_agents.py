@@ -31,9 +31,8 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, nargs="+", default=[10, 11, 12])
     parser.add_argument("--worlds", nargs="*", default=[world for world, _, _ in COMPARED])
     arguments = parser.parse_args()
-    print(
-        "| world (episodes) | agent | cumulative regret | last tenth, an episode | ms an episode |\n|---|---|---|---|---|"
-    )
+    print("| world (episodes) | agent | cumulative regret | last tenth, an episode | ms an episode |")
+    print("|---|---|---|---|---|")
     for world, episodes, compared in COMPARED:
         for name, options in compared if world in arguments.worlds else []:
             total, late, times = [], [], []

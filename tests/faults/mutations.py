@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 STRANGE: list[Any] = [
-    None, True, -1, 0, 1, 2**31, 2**63, 2**64, 10**30, 1.5, -0.0, 1e308, -1e308, float("nan"), float("inf"), "", "auto",
-    "O", "../../etc", "x" * 5000, "\u0000", [], {}, [[]], [None], {"type": "RBF"}, {"type": "Sum", "kernels": []}, [1] * 50,
+    None, True, -1, 0, 1, 2**31, 2**63, 2**64, 10**30, 1.5, -0.0, 1e308, -1e308, float("nan"), float("inf"), "",
+    "auto", "O", "../../etc", "x" * 5000, "\u0000", [], {}, [[]], [None], {"type": "RBF"},
+    {"type": "Sum", "kernels": []}, [1] * 50,
 ]  # fmt: skip
 
 
@@ -96,5 +97,6 @@ def strange_json(rng: random.Random) -> str:
     depth = rng.choice([10, 2000, 100_000])
     return rng.choice(
         ["", "[]", "null", "1", "{", "[" * depth + "]" * depth, '{"a":' * depth + "1" + "}" * depth, "9" * 5000,
-         json.dumps({"format": 1}), '{"format": 1, "spec": []}', '{"format": 1, "spec": {"seeds": ' + "9" * 5000 + "}}"]
+         json.dumps({"format": 1}), '{"format": 1, "spec": []}',
+         '{"format": 1, "spec": {"seeds": ' + "9" * 5000 + "}}"]
     )  # fmt: skip

@@ -54,7 +54,7 @@ def make(where: Path) -> Path:
 
 
 def inline() -> Any:
-    return mock.patch.object(engines, "make", lambda *_, **__: InlineEngine())
+    return mock.patch.object(engines, "make", return_value=InlineEngine())
 
 
 def timeless(directory: Path) -> list[dict[str, Any]]:
@@ -143,7 +143,7 @@ def attack(count: int, seed: int, where: Path, *, broken: bool = False) -> Row:
             stack.enter_context(mock.patch.object(store, "open_inside", plain))
             stack.enter_context(mock.patch.object(journal, "open_inside", plain))
             stack.enter_context(mock.patch.object(store, "check_records", lambda unit, records: records[1:]))
-            stack.enter_context(mock.patch.object(runner.Consent, "check", lambda *_: None))
+            stack.enter_context(mock.patch.object(runner.Consent, "check", return_value=None))
         for i in range(count):
             directory = where / "hurt"
             shutil.rmtree(directory, ignore_errors=True)

@@ -1,4 +1,4 @@
-"""Environments that misbehave: an agent refuses what it cannot use, says where, and goes on as if nothing had been."""
+"""Environments that misbehave: an agent refuses what it cannot use, says where, and goes on as if nothing was."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from cmerl.errors import CmerlError
 
 HARMLESS = ("one array", "changed action", "list", "float32", "integer reward", "array reward", "sound")
 FATAL = (
-    "NaN", "infinity", "outlier", "huge outlier", "shape", "text", "nothing", "reward NaN", "reward text", "reward None",
-    "reward huge", "reward overflow", "flag", "short tuple", "no tuple", "raises in step", "raises in reset", "slow",
-    "strange error", "object",
+    "NaN", "infinity", "outlier", "huge outlier", "shape", "text", "nothing", "reward NaN", "reward text",
+    "reward None", "reward huge", "reward overflow", "flag", "short tuple", "no tuple", "raises in step",
+    "raises in reset", "slow", "strange error", "object",
 )  # fmt: skip
 
 

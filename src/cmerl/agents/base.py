@@ -179,7 +179,8 @@ class Agent(ABC):
         """Refuse other threads while the agent learns: what they would read is half changed."""
         if self._learner is not None and self._learner != threading.get_ident():
             raise SharedAgentError(
-                "this agent is learning in another thread: take policy = agent.policy() before, which is safe to share"
+                "this agent is learning in another thread: "
+                "take policy = agent.policy() before, which is safe to share"
             )
 
     def lesson(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The door between an agent and its environment: what comes in is copied and checked, and what goes wrong is named."""
+"""The door between an agent and its environment: what comes in is copied and checked, and faults are named."""
 
 from __future__ import annotations
 

@@ -102,7 +102,8 @@ def check_base(tensors: Arrays, meta: dict[str, Any]) -> tuple[Arrays, dict[str,
     table(**ABOUT)(own, "")
     LEDGER(meta.get("ledger"), "ledger")
     _check_plain_arrays({k: v for k, v in tensors.items() if k.startswith("ledger.")})
-    check_arrays({k: v for k, v in tensors.items() if k.startswith("history.")}, HISTORY, sizes := {})
+    sizes: dict[str, int] = {}
+    check_arrays({k: v for k, v in tensors.items() if k.startswith("history.")}, HISTORY, sizes)
     if len(meta["metrics"]) != sizes["episodes"]:
         raise InputError(f"metrics has {len(meta['metrics'])} entries for {sizes['episodes']} episodes")
     for i, entry in enumerate(meta["metrics"]):
@@ -174,7 +175,7 @@ def _transitions(n: str, d: int, e: int) -> dict[str, ArraySchema]:
 def _state_columns(states: dict[str, Any]) -> int:
     numbers = 0
     for i, p in enumerate(states["parts"]):
-        size = math.prod(p["shape"])
+        size = int(math.prod(p["shape"]))
         if not len(p["low"]) == len(p["high"]) == size:
             raise InputError(f"states.parts[{i}] must have {size} bounds, as its shape says")
         pairs = zip(p["low"], p["high"], strict=True)
@@ -186,14 +187,14 @@ def _state_columns(states: dict[str, Any]) -> int:
     if len(states["periods"]) != numbers:
         raise InputError(f"states.periods must have {numbers} entries")
     first = states["parts"][0]
-    if len(states["parts"]) == 1 and not first["shape"] and first["kind"] == "categories":
-        if first["high"][0] - first["low"][0] >= 10 * MOST:
-            raise InputError(f"states.parts[0] must have at most {10 * MOST} states")
-    return numbers + sum(period > 0 for period in states["periods"])
+    discrete = len(states["parts"]) == 1 and not first["shape"] and first["kind"] == "categories"
+    if discrete and first["high"][0] - first["low"][0] >= 10 * MOST:
+        raise InputError(f"states.parts[0] must have at most {10 * MOST} states")
+    return numbers + sum(1 for period in states["periods"] if period > 0)
 
 
 def _action_columns(actions: dict[str, Any]) -> int:
-    e = math.prod(actions["shape"])
+    e = int(math.prod(actions["shape"]))
     bounds = actions["bounds"]
     if e < 1 or e > MOST or (bounds is not None and not len(bounds[0]) == len(bounds[1]) == e):
         raise InputError(f"actions must have 1 to {MOST} numbers, and as many bounds")
@@ -210,7 +211,8 @@ def _check_held(arrays: Arrays, d: int, e: int, count: int) -> None:
         "memory.starts": floats(None, d),
         "memory.actions": floats("A", e),
     }
-    check_arrays(own, schemas, sizes := {}, ["memory.actions"])
+    sizes: dict[str, int] = {}
+    check_arrays(own, schemas, sizes, ["memory.actions"])
     about = read_json(own["memory.about"].tobytes(), "memory.about")
     table(
         n=whole(1, 2**53),
@@ -239,7 +241,8 @@ def _check_displacement(arrays: Arrays, d: int, e: int, actions: int) -> None:
         **{f"{which}.{name}": schema for which in ("displacement", "reward") for name, schema in fit.items()},
     }
     optional = [name for name in schemas if name.startswith(("displacement.", "reward."))]
-    check_arrays(arrays, schemas, sizes := {}, optional)
+    sizes: dict[str, int] = {}
+    check_arrays(arrays, schemas, sizes, optional)
     if len(arrays["counts"]) != 5 or not sizes["k"] or not 1 <= arrays["counts"][3] <= 1000:
         raise InputError("array 'counts' of a displacement must hold its transitions, fits and repeat")
 
@@ -275,7 +278,8 @@ def _check_compressed(arrays: Arrays, d: int, e: int, actions: int) -> None:
             f"tracker.{g}.variance": floats("q"),
         }
     optional = ["actions", *(name for name in schemas if re.match(r"(sample|raw)\.[Znrt]|tracker\.", name))]
-    check_arrays(arrays, schemas, sizes := {}, optional)
+    sizes: dict[str, int] = {}
+    check_arrays(arrays, schemas, sizes, optional)
     _check_sizes(arrays, sizes, regressions, 1 if split else max(actions, 1))
 
 

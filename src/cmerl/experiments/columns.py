@@ -56,11 +56,11 @@ class Names:
     def codes(self, texts: Sequence[Any]) -> IntArray:
         """The number of each text, new ones added."""
         place = {name: i for i, name in enumerate(self.known)}
-        for text in dict.fromkeys(texts):
-            if text not in place:
-                place[text] = len(self.known)
-                self.known.append(text)
-        return np.array([place[text] for text in texts], dtype=np.int64)
+        for name in dict.fromkeys(texts):
+            if name not in place:
+                place[name] = len(self.known)
+                self.known.append(name)
+        return np.array([place[name] for name in texts], dtype=np.int64)
 
 
 @dataclass(frozen=True, eq=False)

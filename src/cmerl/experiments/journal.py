@@ -44,9 +44,9 @@ class Journal(Protocol):
 class FileJournal:
     """A journal in a file that only one process at a time may write.
 
-    Opening it waits for the lock. What is torn or damaged at its end stays until the first record is appended: by then
-    the records before it have been replayed. Of a journal that is damaged in its very first record nothing is left to
-    replay, and it is kept under another name.
+    Opening it waits for the lock. What is torn or damaged at its end stays until the first record is appended: by
+    then the records before it have been replayed. Of a journal that is damaged in its very first record nothing is
+    left to replay, and it is kept under another name.
     """
 
     def __init__(self, path: str | os.PathLike[str], *, patience: float = LOCK_SECONDS) -> None:

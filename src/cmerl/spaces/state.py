@@ -192,8 +192,8 @@ class StateSpace:
         if not np.abs(rows).max(initial=0.0) <= largest:
             row, column = (int(i) for i in np.argwhere(~(np.abs(rows) <= largest))[0])
             raise InputError(
-                f"an observation has a number of {rows[row, column]:.3g} in column {column}, too large to learn from: "
-                f"clip or rescale observations to at most {largest:g}"
+                f"an observation has a number of {rows[row, column]:.3g} in column {column}, too large to learn "
+                f"from: clip or rescale observations to at most {largest:g}"
             )
 
     def decode(self, rows: FloatArray) -> list[Any]:
