@@ -14,7 +14,7 @@ export MKL_NUM_THREADS := 1
 help:
 	@echo "make demo    install, run the demonstration, write demo/index.html"
 	@echo "make test    install, run the whole test suite"
-	@echo "make faults  kill a run a hundred times at random and see that nothing is lost"
+	@echo "make faults  attack files, runs, worlds and processes in full, and print one table"
 	@echo "make lint    ruff, mypy --strict, import-linter"
 	@echo "make format  let ruff rewrite the sources"
 	@echo "make bench   measure and print every ratio in benchmarks/"
@@ -44,7 +44,7 @@ test: setup browser
 	$(BIN)/python -m pytest
 
 faults: setup
-	$(BIN)/python tests/faults/kills.py 100
+	$(BIN)/python tests/faults/table.py
 
 lint: setup
 	$(BIN)/ruff check .

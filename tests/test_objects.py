@@ -52,6 +52,27 @@ def test_equal_content_shares_a_number():
     assert [again.add(x) for x in ("b", "a", np.zeros(2))] == [3, 0, 2]
 
 
+def test_different_content_has_different_keys():
+    different = [
+        "a",
+        1,
+        2.5,
+        None,
+        (1,),
+        (1, 2),
+        (2, 1),
+        {"a": 1},
+        {"a": 2},
+        {1},
+        {2},
+        {1, 2},
+        np.zeros(2),
+        np.ones(2),
+    ]
+    different += [np.zeros((2, 1)), ((1,), 2), (1, (2,))]
+    assert len({key(freeze(x)) for x in different}) == len(different)
+
+
 def test_what_has_no_plain_form_is_refused():
     with pytest.raises(InputError, match="a object cannot be a state"):
         freeze(object())

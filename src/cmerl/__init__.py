@@ -9,11 +9,19 @@ from cmerl.envs.registration import register_soon as _register_soon
 
 if TYPE_CHECKING:
     from cmerl.agents import CMERL
-    from cmerl.checking import check_agent, check_env, check_kernel
+    from cmerl.checking import check_agent, check_embedding, check_env, check_kernel
     from cmerl.embedding import ConditionalMeanEmbedding
 
 __version__ = "0.1.0"
-__all__ = ["CMERL", "ConditionalMeanEmbedding", "__version__", "check_agent", "check_env", "check_kernel"]
+__all__ = [
+    "CMERL",
+    "ConditionalMeanEmbedding",
+    "__version__",
+    "check_agent",
+    "check_embedding",
+    "check_env",
+    "check_kernel",
+]
 
 _register_soon()
 
@@ -21,6 +29,7 @@ _HOMES = {
     "CMERL": "cmerl.agents",
     "ConditionalMeanEmbedding": "cmerl.embedding",
     "check_agent": "cmerl.checking",
+    "check_embedding": "cmerl.checking",
     "check_env": "cmerl.checking",
     "check_kernel": "cmerl.checking",
 }

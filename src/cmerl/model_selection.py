@@ -38,6 +38,7 @@ class Selection:
         residuals: of a displacement, standing for its noise.
         repeats: steps for which plans may hold an action.
         starts: first states that actors are simulated from.
+        discount: whether plans with a displacement are discounted by 1 − 1/H.
         worth_a_search: of the range of returns: what a search must gain, since it takes time.
         shooting: the search.
     """
@@ -48,6 +49,7 @@ class Selection:
     residuals: int = 16
     repeats: tuple[int, ...] = (1, 2, 3, 5)
     starts: int = 8
+    discount: bool = True
     worth_a_search: float = 0.05
     shooting: Shooting = field(default_factory=Shooting)
 
@@ -120,12 +122,12 @@ def displacement_losses(residuals: FloatArray, value_kernel: Kernel, draws: int)
 # --- actors ---
 
 
-def planning_discount(horizon: int) -> float:
+def planning_discount(horizon: int, settings: Selection) -> float:
     """The discount of plans with a displacement, 1 − 1/H: in an episode, one thing counted on is sure to go wrong.
 
     Where waiting costs nothing, an optimal plan may act at the last moment, which by a small error is missed.
     """
-    return 1.0 - 1.0 / horizon
+    return 1.0 - 1.0 / horizon if settings.discount else 1.0
 
 
 def choose_actor(
@@ -154,7 +156,8 @@ def choose_actor(
     span = horizon * (hi - lo)
     searching = now is not None and isinstance(now.actor, Shooting)
     repeats = settings.repeats if now is None else _near(settings.repeats, model.repeat)
-    returns = _returns_by_repeat(model, horizon, starts, value_kernel, repeats)
+    discount = planning_discount(horizon, settings)
+    returns = _returns_by_repeat(model, horizon, starts, value_kernel, repeats, discount)
     best = max(repeats, key=lambda repeat: (returns[repeat][1].mean(), repeat))
     kept = model.repeat if now is not None and model.repeat in returns else best
     if best != kept and not exceeds(returns[best][1], returns[kept][1]):
@@ -183,12 +186,17 @@ def _near(repeats: tuple[int, ...], repeat: int) -> tuple[int, ...]:
 
 
 def _returns_by_repeat(
-    model: DisplacementEmbedding, horizon: int, starts: FloatArray, value_kernel: Kernel, repeats: tuple[int, ...]
+    model: DisplacementEmbedding,
+    horizon: int,
+    starts: FloatArray,
+    value_kernel: Kernel,
+    repeats: tuple[int, ...],
+    discount: float,
 ) -> dict[int, tuple[Plan, FloatArray]]:
     """The plan for each repeat, and its simulated return from each start."""
     lo, hi = model.reward_range
     problem = Problem(horizon, hi - lo, value_kernel, value_kernel, None, FailureBudget(0.5, learned_reward=True))
-    task = Task(problem, NoBonus(), lo, discount=planning_discount(horizon))
+    task = Task(problem, NoBonus(), lo, discount=discount)
     order = np.arange(len(model.actions))
     plans = {
         repeat: make_plan([model.with_repeat(repeat, sure=True)], task, episode=1, order=order) for repeat in repeats

@@ -20,9 +20,6 @@ FloatArray = NDArray[np.float64]
 log = logging.getLogger("cmerl")
 
 
-FAR = 1.0  # times the range of all other rewards outside of it: from there on a reward must come twice to be believed
-
-
 class Extremes:
     """The two smallest and the two largest of some numbers."""
 
@@ -105,10 +102,10 @@ class RewardRange:
             return -np.inf, np.inf
         return min(self._lo, self._steps.low[1]), max(self._hi, self._steps.high[0])
 
-    def _limits(self) -> tuple[float, float]:
-        """Below and above which a reward is an outlier."""
+    def _limits(self, far: float = 1.0) -> tuple[float, float]:
+        """Below and above which a reward is an outlier: so many times the range of all others outside of it."""
         lo, hi = self._others()
-        return lo - FAR * (hi - lo), hi + FAR * (hi - lo)
+        return lo - far * (hi - lo), hi + far * (hi - lo)
 
     @property
     def step_rewards(self) -> tuple[float, float] | None:

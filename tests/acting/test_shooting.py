@@ -23,7 +23,7 @@ from cmerl.transitions import Transitions
 
 ACTIONS = np.arange(2.0)[:, None]
 HORIZON = 12
-DISCOUNT = planning_discount(HORIZON)
+DISCOUNT = planning_discount(HORIZON, Selection())
 
 
 def walk(n: int = 200, seed: int = 0) -> Transitions:

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from gymnasium.spaces import GraphInstance
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
@@ -58,3 +59,14 @@ def test_arrays_that_come_back_can_be_written_to() -> None:
 def test_what_is_neither_number_nor_text_is_refused_in_words(value: Any) -> None:
     with pytest.raises(InputError, match="cannot be written to a journal"):
         pack({"x": value})
+
+
+def test_graphs_stay_graphs():
+    graph = GraphInstance(np.array([0, 2]), np.zeros(1, dtype=np.int64), np.array([[0, 1]], dtype=np.int32))
+    back = unpack(pack({"observations": [graph, "text", (1, 2)], "empty": graph._replace(edges=None)}))
+    assert isinstance(back["observations"][0], GraphInstance)
+    for mine, theirs in zip(back["observations"][0], graph, strict=True):
+        np.testing.assert_array_equal(mine, theirs)
+        assert mine.dtype == theirs.dtype
+    assert back["observations"][1:] == ["text", (1, 2)]
+    assert back["empty"].edges is None

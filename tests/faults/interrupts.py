@@ -18,11 +18,14 @@ class Outcome:
 
 
 @contextmanager
-def interrupted_after(lines: int, skip: tuple[str, ...] = ("rollback",)) -> Iterator[Outcome]:
+def interrupted_after(
+    lines: int, skip: tuple[str, ...] = ("rollback",), function: str | None = None
+) -> Iterator[Outcome]:
     """Raise KeyboardInterrupt once so many lines of cmerl have run, and swallow it.
 
     Args:
         lines: of the package's modules.
+        function: lines count only while a function of this name runs, if given.
         skip: modules in which no interrupt comes: a second one while the first is dealt with is another test's.
     """
     left = lines
@@ -33,7 +36,7 @@ def interrupted_after(lines: int, skip: tuple[str, ...] = ("rollback",)) -> Iter
         module = frame.f_globals.get("__name__", "")
         if not module.startswith("cmerl.") or module.rpartition(".")[2] in skip:
             return None
-        if event == "line":
+        if event == "line" and (function is None or _inside(frame, function)):
             left -= 1
             if left == 0:
                 outcome.interrupted = True
@@ -50,3 +53,12 @@ def interrupted_after(lines: int, skip: tuple[str, ...] = ("rollback",)) -> Iter
             raise
     finally:
         sys.settrace(before)
+
+
+def _inside(frame: FrameType | None, function: str) -> bool:
+    """Whether a function of that name is being run."""
+    while frame is not None:
+        if frame.f_code.co_name == function:
+            return True
+        frame = frame.f_back
+    return False

@@ -38,7 +38,7 @@ class Toll:
         return self.driver + self.worker + self.everything
 
 
-def torment(directory: Path, kills: int, episodes: int, rng: random.Random, toll: Toll) -> None:
+def torment(directory: Path, kills: int, episodes: int, rng: random.Random, toll: Toll, lossy: bool = False) -> None:
     """Run with random kills −9 of the driver, of a worker or of both, and resume until the run is done."""
     arguments = ("run", "cmerl/RiverSwim-v0", *ARGUMENTS, "--episodes", str(episodes), "--out", directory)
     process = processes.start(*arguments)
@@ -64,6 +64,7 @@ def torment(directory: Path, kills: int, episodes: int, rng: random.Random, toll
         process.communicate()
         processes.wait_until(lambda workers=workers: not any(map(processes.alive, workers)), 30)
         now = processes.journalled(directory)
+        now = now[1:] if lossy and finished else now
         assert set(finished) <= set(now), "a finished episode was lost or played again"
         finished = now
         toll.episodes.append(len(now))
@@ -86,8 +87,11 @@ def _size(directory: Path) -> int:
     return sum(path.stat().st_size for path in directory.glob("journals/*"))
 
 
-def survive(kills: int, episodes: int, seed: int, where: Path) -> Toll:
-    """Torment runs until so many kills are spent; each must end as if nothing had happened."""
+def survive(kills: int, episodes: int, seed: int, where: Path, *, lossy: bool = False) -> Toll:
+    """Torment runs until so many kills are spent; each must end as if nothing had happened.
+
+    ``lossy`` tears an episode out of a journal after every kill, as a broken journal would.
+    """
     rng, toll = random.Random(seed), Toll()
     undisturbed = where / "undisturbed"
     arguments = ("run", "cmerl/RiverSwim-v0", *ARGUMENTS, "--episodes", str(episodes), "--out", undisturbed)
@@ -97,7 +101,7 @@ def survive(kills: int, episodes: int, seed: int, where: Path) -> Toll:
     while toll.kills < kills:
         toll.runs += 1
         directory = where / f"run-{toll.runs}"
-        torment(directory, kills, episodes, rng, toll)
+        torment(directory, kills, episodes, rng, toll, lossy)
         assert processes.files(directory) == wanted
     return toll
 

@@ -156,7 +156,7 @@ def attack(count: int, seed: int, where: Path, *, broken: bool = False) -> Row:
                 what, lambda d=directory, w=what: _use(d, wanted if w.startswith("bytes at journals") else None)
             )
             left = sorted(path.name for path in outside.iterdir())
-            if left != ["victim"] or (outside / "victim").read_text() != "precious\n":
+            if left != ["victim"] or (outside / "victim").read_bytes() != b"precious\n":
                 row.bad.append(f"{what}: something was written outside")
                 shutil.rmtree(outside)
                 outside.mkdir()

@@ -41,6 +41,7 @@ def test_each_value_is_computed_once(monkeypatch):
     again = kernel(rows(0, 1, 2, 3))
     assert sum(asked) == 9 + 3 + 1  # the new one with the old ones, and with itself
     np.testing.assert_array_equal(again[:3, :3], first)
+    np.testing.assert_array_equal(again, Spectrum(1)([*WORDS[:3], "abb"]))
     # beyond the limit nothing is kept, and values are the same
     monkeypatch.setattr(interned, "LIMIT", 2)
     np.testing.assert_array_equal(

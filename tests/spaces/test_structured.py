@@ -8,6 +8,7 @@ import pytest
 from gymnasium import spaces
 
 from cmerl import CMERL
+from cmerl.agents.cme_rl import transition_store
 from cmerl.errors import InputError, KernelError
 from cmerl.kernels import RBF, Columns, Delta, FeatureMap, Interned, Jaccard, Periodic, Spectrum, StateAction, on
 from cmerl.spaces import StateSpace, structured
@@ -137,6 +138,9 @@ def test_parts_have_kernels_of_their_own_in_their_own_units():
     assert isinstance(agent.kernel.action_kernel, Delta)
     np.testing.assert_allclose(agent.kernel.state_kernel(X), kernel(records), atol=1e-6)
     np.testing.assert_allclose(agent.kernel.state_kernel.diag(X), kernel.diag(records), atol=1e-6)
+    named = agent.kernel.state_kernel.kernels[1]
+    assert isinstance(named, Columns)
+    assert isinstance(named.kernel, Interned)  # part by part, so that the matrix of names is kept
     agent.learn(3)
 
 
@@ -219,3 +223,32 @@ def test_candidates_of_an_endless_action_space_with_a_kernel_of_their_own():
     with pytest.raises(InputError, match="more than 1000 actions"):
         ActionSet.of(too_many)
     assert isinstance(CMERL(Sampled(RECORD), seed=0).kernel.kernels[0].state_kernel.kernels[0], Columns)
+
+
+@pytest.mark.parametrize("keep", [20_000, 25])
+def test_a_compressed_agent_on_objects_goes_on_bit_for_bit_with_and_without_its_log(keep, tmp_path, monkeypatch):
+    monkeypatch.setattr(transition_store, "KEEP", keep)
+    space = spaces.Dict({"t": spaces.Text(4, charset="ab"), "x": spaces.Box(0.0, 1.0, (1,))})
+    agent = CMERL(Sampled(space), seed=2, backend="compressed").learn(8)
+    agent.save(tmp_path / "agent")
+    again = CMERL.load(tmp_path / "agent", env=Sampled(space))
+    assert [r.ret for r in again.learn(3).history] == [r.ret for r in agent.learn(3).history]
+    obs = space.sample()
+    np.testing.assert_array_equal(again.q_values(obs), agent.q_values(obs))
+
+
+def test_nothing_of_a_failed_episode_is_lost_but_the_bad_object():
+    class Breaks(Sampled):
+        calls = 0
+
+        def step(self, action):
+            self.calls += 1
+            obs, *rest = super().step(action)
+            return ("abx" if self.calls == 6 else obs, *rest)
+
+    agent = CMERL(Breaks(spaces.Text(4, charset="ab")), seed=0)
+    with pytest.raises(InputError, match=r"episode 1, step 1: the observation is not what .*: symbol 2"):
+        agent.learn(3)
+    assert len(agent.history) == 1
+    assert agent.diagnostics()["transitions"] == 5
+    assert len(agent.learn(2).history) == 3

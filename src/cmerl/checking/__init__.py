@@ -7,7 +7,17 @@ True
 
 from cmerl.checking.agents import AgentReport, check_agent
 from cmerl.checking.check import check_env
+from cmerl.checking.embeddings import check_embedding
 from cmerl.checking.kernels import KernelReport, check_kernel
 from cmerl.checking.report import Finding, Report
 
-__all__ = ["AgentReport", "Finding", "KernelReport", "Report", "check_agent", "check_env", "check_kernel"]
+__all__ = [
+    "AgentReport",
+    "Finding",
+    "KernelReport",
+    "Report",
+    "check_agent",
+    "check_embedding",
+    "check_env",
+    "check_kernel",
+]

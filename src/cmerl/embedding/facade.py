@@ -117,7 +117,7 @@ class ConditionalMeanEmbedding:
         return self._embedding.std(self._queries(Xq))
 
     def weight_norm1(self, Xq: Points | ArrayLike) -> FloatArray:
-        """‖α(x)‖₁ at the queries (q,)."""
+        """‖α(x)‖₁ at the queries (q,); on a sketch, of the weights on values at its landmarks."""
         return self._embedding.weight_norm1(self._queries(Xq))
 
     def visit_counts(self, Xq: Points | ArrayLike) -> FloatArray:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from cmerl.errors import InputError
+from cmerl.objects import is_graph
 
 _LENGTH = struct.Struct("<I")
 _PLAIN = frozenset([type(None), bool, int, float, str])  # JSON says them as they are
@@ -52,7 +53,7 @@ def _encode(value: Any, blobs: list[bytes]) -> Any:
             return ["arrays", *_array(np.array(value), blobs)]
         return ["list", *(_encode(item, blobs) for item in value)]
     if isinstance(value, tuple):
-        return ["tuple", *(_encode(item, blobs) for item in value)]
+        return ["graph" if is_graph(value) else "tuple", *(_encode(item, blobs) for item in value)]
     if isinstance(value, dict):
         return ["dict", *([_encode(key, blobs), _encode(item, blobs)] for key, item in value.items())]
     raise InputError(f"a {type(value).__name__} cannot be written to a journal: only numbers, text and arrays can")
@@ -98,4 +99,12 @@ def _take(node: Any, blobs: memoryview) -> tuple[Any, memoryview]:
         else:
             value, blobs = _take(item, blobs)
             found.append(value)
+    if kind == "graph":
+        return _graph(found), blobs
     return {"list": list, "tuple": tuple, "dict": dict}[kind](found), blobs
+
+
+def _graph(fields: list[Any]) -> Any:
+    from gymnasium.spaces import GraphInstance  # slow to import
+
+    return GraphInstance(*fields)

@@ -165,6 +165,8 @@ def _on_rows(k: Kernel, states: StateSpace) -> Kernel | None:
         return _on_part(k, states)
     if isinstance(k, Interned | Decoded | Unscaled | Columns):
         return k
+    if any(isinstance(part, On) for part in _inside(k)):
+        return None  # each part on its own columns
     single = states.parts[0] if states.objects and len(states.parts) == 1 else None
     if single is not None:
         return _on_objects(k, lambda leaf: Interned(leaf, single.name, single.table))

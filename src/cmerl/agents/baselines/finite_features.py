@@ -58,7 +58,7 @@ class FiniteFeatureAgent(EncodedAgent):
         return s, a, after
 
     def _reward(self, explore: bool) -> FloatArray:
-        """Mean rewards (S, A), with a bonus of ``bonus_scale``·½√(2 log(SA·N²…)/N) or its practical form."""
+        """Mean rewards (S, A), with a bonus ½√(v/N): v = 2 log(2SA·N²/δ) with ``theory``, else width²."""
         n = self.counts.sum(axis=2)
         mean: FloatArray = self.reward_sums / np.maximum(n, 1.0)
         if not explore:

@@ -83,9 +83,23 @@ class MatrixRL(FiniteFeatureAgent):
     def core(self) -> FloatArray:
         """M̂ (d, d')."""
         S, A = self._sizes
-        sums = self.phi.reshape(S * A, -1).T @ (self.counts[:, :, :S].reshape(S * A, S) @ self.psi)
+        sums = self._gather(self.counts[:, :, :S].reshape(S * A, S) @ self.psi)
         inverse = solve_small(self.psi.T @ self.psi, np.eye(self.psi.shape[1]))
         return np.asarray(self._solve(sums) @ inverse)
+
+    def _gather(self, X: FloatArray) -> FloatArray:
+        """ΦᵀX for X (S·A, q)."""
+        return X if self._one_hot else np.asarray(self.phi.reshape(len(X), -1).T @ X)
+
+    def _read(self, X: FloatArray) -> FloatArray:
+        """ΦX for X (d, q)."""
+        return X if self._one_hot else np.asarray(self.phi.reshape(-1, len(X)) @ X)
+
+    def _widths(self) -> FloatArray:
+        """‖φ‖_{A⁻¹} at every state-action (S·A,)."""
+        if self._one_hot:
+            return np.asarray(1.0 / np.sqrt(np.diagonal(self.A)))
+        return np.asarray(np.sqrt(Cholesky.of(self.A).quadratic(self.phi.reshape(-1, len(self.A)).T)))
 
     def _solve(self, B: FloatArray) -> FloatArray:
         """A⁻¹B, where A is diagonal without a factorisation."""
@@ -95,12 +109,9 @@ class MatrixRL(FiniteFeatureAgent):
 
     def _make_policy(self, explore: bool) -> Policy:
         (S, A), H = self._sizes, self.horizon
-        flat = self.phi.reshape(S * A, -1)
-        law = (flat @ self.core() @ self.psi.T).reshape(S, A, S)
-        ends = (flat @ self._solve(flat.T @ self.counts[:, :, S].reshape(S * A, 1))).reshape(S, A)
-        width = (
-            np.sqrt(np.einsum("zd,dz->z", flat, self._solve(flat.T))).reshape(S, A) if explore else np.zeros((S, A))
-        )
+        law = (self._read(self.core()) @ self.psi.T).reshape(S, A, S)
+        ends = self._read(self._solve(self._gather(self.counts[:, :, S].reshape(S * A, 1)))).reshape(S, A)
+        width = self._widths().reshape(S, A) if explore else np.zeros((S, A))
         reward, Q = self._reward(explore), np.zeros((H, S, A))
         v = np.zeros(S)
         for step in reversed(range(H)):

@@ -66,9 +66,11 @@ class CMERL(Agent):
             narrower one for what each action does differently.
         value_kernel: k_ψ on states, or "auto": the state part of ``kernel`` on Discrete observations, else a
             Matérn-3/2 kernel of width 0.1.
-        lam: the ridge λ, or "auto": 0.1 in practical mode (λ pseudo-visits to heaven), 1 in provable modes.
-        bonus: "practical" (no proof, learns fastest), "paper", "tight", "split", "nonnegative"; "auto"
-            (balances scales of the practical one by their regret); or a mode object of ``cmerl.confidence``.
+        lam: the ridge λ, or "auto": 0.1 in practical mode (λ prior visits with the maximal return) and where plans come
+            from counts, 1 in provable modes with a bonus.
+        bonus: "practical" (no proof, learns fastest); in finite worlds "guarded" (its plans while they can be
+            defended) and "kl" (the recommended proof); "paper", "tight", "split", "nonnegative"; "auto" (balances
+            scales of the practical one by their regret); or a mode object of ``cmerl.confidence``.
         reward: "learned", or the reward function as a callable (observation, action) → reward.
         backend: how the embedding is held: "exact"; "compressed", at a cost that does not grow with the data;
             "nystrom" or "fourier", classical sketches; "auto" is exact while that is quick, then compressed
@@ -91,8 +93,8 @@ class CMERL(Agent):
         time_homogeneous: False learns a transition law for each step of the episode.
         certify: in provable modes, where the world is finite and known, record at every episode whether Θ_P lay in
             the confidence set and Q was optimistic.
-        actions: candidate actions, where the action space is not finite; by default a low-discrepancy set, actions
-            between them where the agent acts, and with a displacement candidates that follow the actions played.
+        actions: candidate actions, where the action space is not finite; by default a low-discrepancy set, and actions
+            between them where the agent acts.
         states: all observations (S, …), where states are finitely many but not Discrete.
         angles: columns of the observation, or names of its parts, that are angles: a list where the period is 2π, or
             a map from each to its period.

@@ -14,8 +14,6 @@ from cmerl.agents.cme_rl import CMERL
 from cmerl.confidence import Auto, AutoProvable, Candidate, Tight, scales
 from cmerl.errors import InputError
 
-HALVINGS = 6  # candidate ζ are H·2⁻ⁱ for i = 1 … HALVINGS, and 0
-
 
 class BalancedAgent(CMERL):
     """CME-RL that need not be told its bonus scale, misspecification or bound on values: it balances candidates.
@@ -48,15 +46,15 @@ class BalancedAgent(CMERL):
         super().__init__(env, bonus=balanced(over, values, horizon=horizon, delta=delta), **options)
 
 
-def balanced(over: str, values: Sequence[float] | None, *, horizon: int, delta: float) -> Auto:
-    """The candidates for one unknown constant, in a mode that balances them."""
+def balanced(over: str, values: Sequence[float] | None, *, horizon: int, delta: float, halvings: int = 6) -> Auto:
+    """The candidates for one unknown constant, in a mode that balances them; ζ is 0 or H·2⁻ⁱ, i up to ``halvings``."""
     if values is not None and len(values) == 0:
         raise InputError("values must name at least one candidate")
     ordered = None if values is None else tuple(sorted(float(v) for v in values))
     if over == "scale":
         return Auto() if ordered is None else Auto(candidates=scales(ordered))
     if over == "zeta":
-        found = ordered or (0.0, *(horizon * 2.0**-i for i in range(HALVINGS, 0, -1)))
+        found = ordered or (0.0, *(horizon * 2.0**-i for i in range(halvings, 0, -1)))
         candidates = tuple(Candidate(label=f"zeta {z:g}", mode=Tight(zeta=z)) for z in found)
     elif over == "B_V":
         if ordered is None:

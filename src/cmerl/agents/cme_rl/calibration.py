@@ -14,12 +14,10 @@ from cmerl.transitions import Transitions
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 
-ASKED = 32  # transitions of an episode at most: enough for a figure, and a small part of an episode's time
-RECENT = 10  # episodes that are looked back on
-STILL = 1e-12  # variance of a motion, in units of the state's own scale, below which there is none
 
-
-def motion_error(embedding: Model, data: Transitions, category: BoolArray) -> float | None:
+def motion_error(
+    embedding: Model, data: Transitions, category: BoolArray, *, most: int = 32, still: float = 1e-12
+) -> float | None:
     """The part of a motion that the embedding did not foresee: 0 is perfect, 1 as bad as expecting the mean.
 
     The prediction is the embedding's mean of next states; what its weights leave to one stays where it is. Columns
@@ -29,11 +27,13 @@ def motion_error(embedding: Model, data: Transitions, category: BoolArray) -> fl
         embedding: before it has learned ``data``.
         data: of an episode; ends are left out.
         category: which columns of a state are categories (d,).
+        most: transitions that are asked for: enough for a figure, and a small part of an episode's time.
+        still: variance of a motion, in units of the state's own scale, below which there is none.
     """
     alive = np.flatnonzero(~data.terminated)
     if len(alive) < 2 or not len(embedding.support):  # nothing yet has gone on
         return None
-    rows = alive[np.linspace(0, len(alive) - 1, min(len(alive), ASKED)).astype(np.intp)]
+    rows = alive[np.linspace(0, len(alive) - 1, min(len(alive), most)).astype(np.intp)]
     Z, after = np.asarray(data.Z)[rows], np.asarray(data.next_states)[rows]
     before = Z[:, : after.shape[1]]
     values = [np.unique(np.concatenate([before[:, c], after[:, c]])) for c in np.flatnonzero(category)]
@@ -41,7 +41,7 @@ def motion_error(embedding: Model, data: Transitions, category: BoolArray) -> fl
     W = embedding.weights(Z)
     predicted = W @ support + (1.0 - W.sum(axis=1, keepdims=True)) * now
     variance = (then - now).var(axis=0)
-    moves = variance > STILL
+    moves = variance > still
     unit = np.where(np.arange(len(variance)) < np.count_nonzero(~category), variance, 1.0)[moves]
     if not moves.any():
         return None
@@ -71,26 +71,27 @@ def _features(states: FloatArray, category: BoolArray, values: Sequence[FloatArr
     return np.hstack([states[:, ~category], *equal])
 
 
-def about_next_states(errors: Sequence[float]) -> str:
-    """In words, from what was not foreseen in each of the latest episodes."""
+def about_next_states(errors: Sequence[float], recent: int = 10) -> str:
+    """In words, from what was not foreseen in each of the latest episodes, so many of them."""
     if not errors:
         return "not known yet"
-    latest = errors[-RECENT:]
+    latest = errors[-recent:]
     return (
         f"of the motion in the last {len(latest)} episodes {np.median(latest):.1%} (median) was not foreseen before "
         f"it was learned from; at worst {max(latest):.1%}"
     )
 
 
-def about_values(greedy: float, hopeful: float, returns: Sequence[float]) -> str:
+def about_values(greedy: float, hopeful: float, returns: Sequence[float], recent: int = 10) -> str:
     """In words: what plans expect of an episode, and whether the latest ones have returned it.
 
     Args:
         greedy: the mean V₁ of the latest first states without exploration: the unknown is worth nothing.
         hopeful: the same with exploration: the unknown is worth what can be hoped for.
         returns: of all episodes.
+        recent: how many of the latest count.
     """
-    latest = np.array(returns[-RECENT:])
+    latest = np.array(returns[-recent:])
     mean, error = float(latest.mean()), float(latest.std() / np.sqrt(len(latest)))
     verdict = "which agrees"
     if mean + 2 * error < min(greedy, hopeful):

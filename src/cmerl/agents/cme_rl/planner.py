@@ -121,7 +121,11 @@ class Planner:
 
     @property
     def _discount(self) -> float:
-        return 1.0 if self.model.displacement is None else planning_discount(self.horizon)
+        return (
+            1.0
+            if self.model.displacement is None
+            else planning_discount(self.horizon, self.options.settings.selection)
+        )
 
     def stakes(self, episodes: int) -> tuple[Any, ...]:
         """What a plan depends on besides the data."""

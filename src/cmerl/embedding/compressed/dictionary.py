@@ -22,8 +22,6 @@ from cmerl.transitions import Points, PointSet, join_points, saveable, take
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.intp]
 
-CHUNK = 500  # points looked at together for what such a choice has missed
-WIDEN = 4.0  # by which the tolerance of a choice is raised until the cap suffices
 ROUND_OFF = 3e-14  # relative: a residual below this is not a new direction, whatever the tolerance
 GROWTH_LIMIT = 20.0  # of a dictionary at tolerance 0: beyond it, coordinates are found anew in a better order
 
@@ -207,21 +205,21 @@ class Dictionary:
         while True:
             self._choose_greedily(candidates, tolerance)
             C, residual = self._cover(X, tolerance)
-            tolerance *= WIDEN
+            tolerance *= 4.0
             if not self.full or not self._widen or not 0.0 < tolerance < 1.0:
                 return C, residual
             # What comes first would take all the room, and what comes last be left out: coarser, but everywhere.
             self._clear()
 
-    def _cover(self, X: Points, tolerance: float) -> tuple[FloatArray, FloatArray]:
+    def _cover(self, X: Points, tolerance: float, size: int = 500) -> tuple[FloatArray, FloatArray]:
         """Append points of X that are not represented, largest residual first, a chunk of X at a time.
 
         Returns:
             Coordinates (m, k) and residuals ρ² (k,) of X.
         """
         done: list[tuple[Points, FloatArray, FloatArray]] = []
-        for start in range(0, len(X), CHUNK):
-            chunk = X[start : start + CHUNK]
+        for start in range(0, len(X), size):
+            chunk = X[start : start + size]
             C, residual = self.coordinates(chunk)
             threshold = max(tolerance, ROUND_OFF) * self.kernel.diag(chunk)
             while not self.full:

@@ -39,8 +39,6 @@ from cmerl.transitions import Points, Transitions, concatenate, saveable, take
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.intp]
 
-ARRIVED = 0.25  # by which a dictionary may grow by arrival before it is chosen anew
-
 
 class CompressedEmbedding:
     """Conditional mean embedding in coordinates; use ``compressed``, ``nystrom`` or ``fourier`` to make one.
@@ -171,12 +169,12 @@ class CompressedEmbedding:
     def _full(self) -> bool:
         return self._landmarks.full or any(m.features.full for m in self._moments)
 
-    def _grown(self) -> bool:
-        """Whether many points came by arrival since the last choice, or could not come at all."""
+    def _grown(self, arrived: float = 0.25) -> bool:
+        """Whether a share of points came by arrival since the last choice, or could not come at all."""
         if self._full:
             return True
         pairs = itertools.zip_longest(self._sizes(), self._chosen, fillvalue=0)
-        return any(size > (1.0 + ARRIVED) * chosen for size, chosen in pairs)
+        return any(size > (1.0 + arrived) * chosen for size, chosen in pairs)
 
     def _add(self, batch: Transitions, *, choose: bool) -> None:
         alive = np.flatnonzero(~batch.terminated)

@@ -19,14 +19,16 @@ from cmerl.transitions import Points, Transitions, concatenate, saveable, take
 
 FloatArray = NDArray[np.float64]
 
-SAMPLE = 256  # transitions kept at least, once there are as many; at most twice as many
-FUNCTIONS = 8  # of next states, by which means are compared
-
 
 class StridedSample:
-    """Every k-th transition, k doubled whenever the sample is full: spread evenly over all that was seen."""
+    """Every k-th transition, k doubled whenever the sample is full: spread evenly over all that was seen.
 
-    def __init__(self) -> None:
+    Args:
+        size: transitions kept at least, once there are as many; at most twice as many.
+    """
+
+    def __init__(self, size: int = 256) -> None:
+        self.size = size
         self.stride, self.seen = 1, 0
         self.kept: Transitions | None = None
 
@@ -37,7 +39,7 @@ class StridedSample:
         if not rows.size:
             return
         self.kept = _rows(batch, rows) if self.kept is None else concatenate([self.kept, _rows(batch, rows)])
-        while len(self.kept) > 2 * SAMPLE:
+        while len(self.kept) > 2 * self.size:
             self.stride *= 2
             self.kept = _rows(self.kept, np.arange(0, len(self.kept), 2))
 
@@ -89,6 +91,7 @@ def sample_error(
     router: Router,
     features: Sequence[FrozenFeatures],
     landmarks: Landmarks,
+    functions: int = 8,
 ) -> SampleError:
     """Both embeddings learn the sample alone, the sketch in the coordinates that it has now.
 
@@ -101,7 +104,7 @@ def sample_error(
     exact = ExactEmbedding(kernel, lam)
     exact.update(Transitions(sample.Z, sample.next_states, _signs(len(sample)), sample.terminated))
     codes = landmarks.codes(sample.next_states)
-    bumps = landmarks.bumps(take(sample.next_states, np.linspace(0, len(sample) - 1, FUNCTIONS).astype(np.intp)))
+    bumps = landmarks.bumps(take(sample.next_states, np.linspace(0, len(sample) - 1, functions).astype(np.intp)))
     v_exact, v_landmarks = bumps(exact.support), bumps(landmarks.points.points)
     nothing = np.zeros(len(exact.support))
     mean = std = 0.0

@@ -1,0 +1,178 @@
+"""What comes in from an environment is copied and checked; what goes wrong is named; agents are pickled and shared safely."""
+
+import copy
+import os
+import pickle
+import threading
+import time
+from pathlib import Path
+
+import gymnasium
+import numpy as np
+import pytest
+
+import cmerl
+from cmerl.agents import make
+from cmerl.agents.door import own, step
+from cmerl.errors import EnvironmentFault, InputError, KernelError, SharedAgentError, StepTimeoutError
+from cmerl.kernels import RBF, CallableKernel
+
+
+class Plane(gymnasium.Env):
+    """A walk whose observation is one and the same array all the time."""
+
+    def __init__(self, shared: bool = True) -> None:
+        self.observation_space = gymnasium.spaces.Box(-2, 2, (2,), dtype=np.float64)
+        self.action_space = gymnasium.spaces.Discrete(2)
+        self.x, self.shared, self.pause, self.reward, self.odd = np.zeros(2), shared, 0.0, None, None
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.x[:] = 0.0
+        return self._seen(), {}
+
+    def _seen(self):
+        return self.x if self.shared else self.x.copy()
+
+    def step(self, action):
+        time.sleep(self.pause)
+        self.x += 0.1 * (2 * action - 1) + 0.01 * self.np_random.normal(size=2)
+        obs = self._seen() if self.odd is None else np.array(self.odd)
+        return obs, float(self.x[0]) if self.reward is None else self.reward, False, False, {}
+
+
+def test_an_environment_may_use_one_array_for_all_observations() -> None:
+    ours, theirs = (make("cme-rl", Plane(shared), horizon=6, seed=1).learn(4) for shared in (True, False))
+    assert [r.ret for r in ours.history] == [r.ret for r in theirs.history]
+    lesson = ours.lesson()
+    assert len({obs.tobytes() for obs in lesson["observations"]}) == 7
+    np.testing.assert_array_equal(lesson["observations"], theirs.lesson()["observations"])
+
+
+def test_copies_go_as_deep_as_observations() -> None:
+    inner = np.zeros(2)
+    copied = own({"a": (inner, 1), "b": [inner]})
+    inner += 1.0
+    np.testing.assert_array_equal(copied["a"][0], 0.0)
+    np.testing.assert_array_equal(copied["b"][0], 0.0)
+
+
+def test_a_refused_transition_leaves_the_reward_range_as_it_was() -> None:
+    env = Plane()
+    agent = make("cme-rl", env, horizon=6).learn(2)
+    before = agent._rewards.spec()
+    env.reward, env.odd = 50.0, [np.nan, 0.0]
+    with pytest.raises(InputError, match="episode 2, step 0: .*NaN"):
+        agent.learn(1)
+    assert agent._rewards.spec() == before
+
+
+@pytest.mark.parametrize("size", [1e16, 1e20, 1e154, 1e300])
+def test_an_outlier_is_refused_and_the_agent_goes_on(size: float) -> None:
+    env = Plane(shared=False)
+    env.observation_space = gymnasium.spaces.Box(-np.inf, np.inf, (2,), dtype=np.float64)
+    agent = make("cme-rl", env, horizon=6).learn(2)
+    env.odd = [size, 0.0]
+    with pytest.raises(InputError, match=r"episode 2, step 0: .* too large to learn from"):
+        agent.learn(1)
+    env.odd = None
+    assert np.isfinite(agent.learn(2).q_values(np.zeros(2))).all()
+
+
+def test_a_return_cannot_overflow() -> None:
+    env = Plane()
+    agent = make("random", env, horizon=6)
+    env.reward = 1e308
+    with pytest.raises(InputError, match="too large"):
+        agent.learn(1)
+    assert agent.history == []
+
+
+def test_a_step_that_takes_too_long_is_broken_off_in_any_thread() -> None:
+    env = Plane()
+    agent = make("random", env, horizon=3)
+    env.pause = 5.0
+    found: list[BaseException] = []
+
+    def learn() -> None:
+        try:
+            agent.learn(1, step_timeout=0.05)
+        except StepTimeoutError as error:
+            found.append(error)
+
+    learn()
+    other = threading.Thread(target=learn)
+    other.start()
+    other.join()
+    assert [str(error).partition(": make")[0] for error in found] == [
+        "episode 0, step 0: the environment's step took longer than step_timeout, 0.05 s"
+    ] * 2
+    with pytest.raises(InputError, match="step_timeout must be"):
+        agent.learn(1, step_timeout=-1)
+
+
+def test_errors_of_environments_are_chained() -> None:
+    env = Plane()
+    env.step = lambda action: 1 / 0
+    with pytest.raises(EnvironmentFault, match="the environment's step raised ZeroDivisionError") as caught:
+        step(env, 0)
+    assert isinstance(caught.value.__cause__, ZeroDivisionError)
+    with pytest.raises(EnvironmentFault, match="episode 0, step 0") as outer:
+        make("random", env, horizon=3).learn(1)
+    assert isinstance(outer.value.__cause__, ZeroDivisionError)
+
+
+@pytest.mark.parametrize("name", ["cme-rl", "psrl", "ucbvi", "random", "greedy", "balanced"])
+def test_agents_can_be_pickled_and_go_on_the_same(name: str) -> None:
+    agent = make(name, gymnasium.make("cmerl/RiverSwim-v0"), seed=3).learn(3)
+    other = pickle.loads(pickle.dumps(agent))
+    third = copy.deepcopy(agent)
+    for each in (agent, other, third):
+        each.learn(2)
+    assert [r.ret for r in agent.history] == [r.ret for r in other.history] == [r.ret for r in third.history]
+
+
+def test_an_agent_that_cannot_be_saved_is_not_pickled_and_says_why() -> None:
+    agent = make("cme-rl", Plane(), horizon=3, kernel=CallableKernel(lambda X, Y: RBF(1.0)(X, Y)))
+    with pytest.raises(KernelError, match="cannot be saved: write it as a Kernel dataclass"):
+        pickle.dumps(agent)
+
+
+def test_save_and_load_want_regular_files(tmp_path: Path) -> None:
+    agent = make("random", gymnasium.make("cmerl/RiverSwim-v0"))
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "link").symlink_to(tmp_path / "victim")
+    for name in ("pipe", "link"):
+        with pytest.raises(InputError, match="not replaced"):
+            agent.save(tmp_path / name)
+    with pytest.raises(InputError, match="is a pipe"):
+        type(agent).load(tmp_path / "pipe")
+    assert not (tmp_path / "victim").exists()
+
+
+def test_a_frozen_policy_can_be_shared_and_the_agent_says_that_it_cannot() -> None:
+    env = Plane(shared=False)
+    agent = make("cme-rl", env, horizon=10, model="direct", backend="exact").learn(5)
+    policy, states = agent.policy(), np.random.default_rng(0).uniform(-1, 1, (50, 2))
+    wanted = [policy(x, 0) for x in states]
+    stop, wrong, refused = threading.Event(), [], []
+
+    def ask() -> None:
+        while not stop.is_set():
+            wrong.extend(x for x, action in zip(states, wanted, strict=True) if policy(x, 0) != action)
+            try:
+                agent.predict(states[0])
+            except SharedAgentError as error:
+                refused.append(str(error))
+
+    threads = [threading.Thread(target=ask) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    agent.learn(25)
+    stop.set()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
+    assert refused
+    assert "agent.policy() before, which is safe to share" in refused[0]
+    assert cmerl.CMERL is type(agent)
