@@ -13,9 +13,8 @@ from scipy import stats
 from cmerl import CMERL, model_selection
 from cmerl.acting import Greedy as ActGreedily
 from cmerl.acting import Shooting
-from cmerl.agents.cme_rl import FIRST_SHARE, REPLAN_SHARE
 from cmerl.agents.cme_rl.calibration import prediction_error
-from cmerl.agents.cme_rl.update_buffer import REPLAN_SURPRISE
+from cmerl.agents.cme_rl.settings import Updates
 from cmerl.confidence import FailureBudget, Greedy, Problem
 from cmerl.embedding import DisplacementEmbedding
 from cmerl.errors import InputError
@@ -35,6 +34,7 @@ from cmerl.planning import Task, make_plan
 from cmerl.transitions import Transitions
 
 ACTIONS = np.arange(2.0)[:, None]
+NATS, SHARE = Updates().replan_nats, Updates().replan_share
 
 
 def walk(noise: float, n: int = 150, seed: int = 0) -> Transitions:
@@ -196,6 +196,14 @@ def test_a_repeat_that_was_chosen_is_compared_with_its_neighbours_only(monkeypat
     assert repeats == [5, 3, 2, 1, 1]
 
 
+def test_a_repeat_that_is_no_candidate_is_compared_with_nothing_and_all_candidates_are_tried() -> None:
+    model = varied().with_repeat(4)
+    found = chosen(model, 2, Choice(model, ActGreedily(), {}), worth_a_search=1e9)
+    afresh = chosen(model, 2, worth_a_search=1e9)
+    assert repeat_of(found) == repeat_of(afresh) in Selection().repeats
+    assert found.reasons == afresh.reasons
+
+
 def test_repeats_are_compared_with_nothing_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = {}
 
@@ -310,8 +318,8 @@ def test_where_waiting_costs_nothing_the_goal_is_not_put_off_until_it_is_missed(
 def test_with_a_direct_model_plans_are_made_anew_after_a_nat_but_more_in_the_first_episode() -> None:
     agent = Watched(gymnasium.make("cmerl/PBall2D-v0"), seed=0).learn(4)
     for episode, surprise, gain, replanned in agent.asked:
-        assert replanned == (surprise > max(REPLAN_SURPRISE, 0.0 if episode else FIRST_SHARE * gain))
-    assert any(replanned and surprise < FIRST_SHARE * gain for _, surprise, gain, replanned in agent.asked)
+        assert replanned == (surprise > max(NATS, 0.0 if episode else SHARE * gain))
+    assert any(replanned and surprise < SHARE * gain for _, surprise, gain, replanned in agent.asked)
 
 
 class Watched(CMERL):
@@ -335,18 +343,12 @@ class Watched(CMERL):
 @pytest.mark.slow
 def test_with_a_displacement_plans_are_made_anew_once_enough_of_all_that_is_known_was_new() -> None:
     agent = Watched(gymnasium.make("MountainCar-v0"), seed=0, model="displacement").learn(3)
-    asked = [rest for episode, *rest in agent.asked if episode > 0]
-    assert len(asked) == sum(r.length - 1 for r in agent.history[1:])
+    asked = [rest for _, *rest in agent.asked]
+    assert len(asked) == sum(r.length - 1 for r in agent.history)
     for surprise, gain, replanned in asked:
-        assert replanned == (surprise > max(REPLAN_SURPRISE, REPLAN_SHARE * gain))
+        assert replanned == (surprise > max(NATS, SHARE * gain))
     assert any(replanned for *_, replanned in asked)
-    assert any(surprise > REPLAN_SURPRISE and not replanned for surprise, _, replanned in asked)
-    first = [rest for episode, *rest in agent.asked if episode == 0]
-    for surprise, gain, replanned in first:
-        assert replanned == (surprise > max(REPLAN_SURPRISE, FIRST_SHARE * gain))
-    assert any(
-        surprise > max(REPLAN_SURPRISE, REPLAN_SHARE * gain) and not replanned for surprise, gain, replanned in first
-    )
+    assert any(surprise > NATS and not replanned for surprise, _, replanned in asked)
 
 
 def test_provable_modes_refuse_displacements() -> None:

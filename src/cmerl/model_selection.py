@@ -159,8 +159,9 @@ def choose_actor(
     discount = planning_discount(horizon, settings)
     returns = _returns_by_repeat(model, horizon, starts, value_kernel, repeats, discount)
     best = max(repeats, key=lambda repeat: (returns[repeat][1].mean(), repeat))
-    if now is not None and best != model.repeat and not exceeds(returns[best][1], returns[model.repeat][1]):
-        best = model.repeat
+    kept = model.repeat if now is not None and model.repeat in returns else best
+    if best != kept and not exceeds(returns[best][1], returns[kept][1]):
+        best = kept
     reasons = {"action repeat": ", ".join(f"{r}: {found.mean():.4g}" for r, (_, found) in returns.items())}
     actor: Actor = Greedy()
     if horizon * hi - returns[best][1].mean() > settings.worth_a_search * span:  # else nothing can do clearly better
@@ -177,7 +178,9 @@ def choose_actor(
 
 
 def _near(repeats: tuple[int, ...], repeat: int) -> tuple[int, ...]:
-    """A repeat that was chosen, the next shorter one and the next longer one."""
+    """A repeat that was chosen, the next shorter one and the next longer one; all, where it is no candidate."""
+    if repeat not in repeats:
+        return repeats
     i = repeats.index(repeat)
     return repeats[max(i - 1, 0) : i + 2]
 

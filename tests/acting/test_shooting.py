@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -13,6 +12,7 @@ import pytest
 
 from cmerl import CMERL
 from cmerl.acting import Shooting
+from cmerl.agents import Settings
 from cmerl.confidence import FailureBudget, Greedy, Problem
 from cmerl.embedding import DisplacementEmbedding, SimulatingView
 from cmerl.errors import InputError
@@ -183,11 +183,8 @@ def searching(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("searching")
 @pytest.mark.parametrize("keep", [20_000, 60])
-def test_an_agent_that_searches_goes_on_bit_for_bit_after_loading(
-    keep: int, tmp_path: Any, recipe_with: Callable[..., None]
-) -> None:
-    recipe_with(keep=keep)  # from then on the log is dropped
-    agent = pendulum().learn(3)
+def test_an_agent_that_searches_goes_on_bit_for_bit_after_loading(keep: int, tmp_path: Any) -> None:
+    agent = pendulum(settings=Settings(keep=keep)).learn(3)  # from then on the log is dropped
     assert agent.policy().searches
     agent.save(tmp_path / "agent.cmerl")
     other = CMERL.load(tmp_path / "agent.cmerl", env=gymnasium.make("Pendulum-v1", max_episode_steps=25))
@@ -230,9 +227,8 @@ def test_an_episode_begins_with_what_predict_says() -> None:
         np.testing.assert_array_equal(policy(played["observations"][0], 0), played["actions"][0])
 
 
-def test_a_plan_alone_decides_where_a_search_was_not_found_better(recipe_with: Callable[..., None]) -> None:
-    recipe_with(selection=Selection(worth_a_search=1e9))
-    assert not pendulum().learn(2).policy().searches
+def test_a_plan_alone_decides_where_a_search_was_not_found_better() -> None:
+    assert not pendulum(settings=Settings(selection=Selection(worth_a_search=1e9))).learn(2).policy().searches
 
 
 @pytest.mark.usefixtures("searching")

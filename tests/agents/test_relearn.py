@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
 from typing import Any
 
 import gymnasium
 import pytest
 
 import cmerl
-from cmerl.agents import Agent, EpisodeRecord
+from cmerl.agents import Agent, EpisodeRecord, Settings
 from cmerl.errors import InputError
 from cmerl.experiments.packing import pack, unpack
 
@@ -54,9 +53,8 @@ def test_an_agent_made_again_goes_on_bit_for_bit(case: tuple[str, str, int | Non
     assert bits(again.history) == bits(agent.history)
 
 
-def test_an_agent_that_has_dropped_its_raw_data_is_made_again_too(recipe_with: Callable[..., None]) -> None:
-    recipe_with(keep=60)
-    case = ("MountainCar-v0", "cme-rl", 15, {"backend": "compressed"})
+def test_an_agent_that_has_dropped_its_raw_data_is_made_again_too() -> None:
+    case = ("MountainCar-v0", "cme-rl", 15, {"backend": "compressed", "settings": Settings(keep=60)})
     lessons: list[dict[str, Any]] = []
     agent = make(*case).learn(EPISODES, callback=lambda agent, record: lessons.append(agent.lesson()))
     assert isinstance(agent, cmerl.CMERL)

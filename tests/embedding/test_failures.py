@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from cmerl import ConditionalMeanEmbedding
-from cmerl.embedding import Embedding, ExactEmbedding, compressed, nystrom
+from cmerl.embedding import ExactEmbedding, KernelEmbedding, compressed, nystrom
 from cmerl.errors import CmerlError, InputError, KernelError
 from cmerl.kernels import RBF, CallableKernel, Constant, Delta, Linear, StateAction
 from cmerl.transitions import Transitions
@@ -244,7 +244,7 @@ def holders(function: Failing) -> dict[str, object]:
     }
 
 
-def all_answers(embedding: Embedding) -> list[np.ndarray]:
+def all_answers(embedding: KernelEmbedding) -> list[np.ndarray]:
     v = np.cos(np.arange(len(embedding.support)))
     coef = embedding.backup(v, terminal=0.3)
     return [

@@ -16,14 +16,14 @@ import numpy as np
 from rows import Row
 
 import cmerl  # noqa: F401 - registers its worlds
-from cmerl.agents import base, make, storage
-from cmerl.agents.cme_rl import transition_store as log_of
+from cmerl.agents import Settings, base, make, storage
 
+SHORT = Settings(keep=30)  # what is held without a log
 WORLDS: dict[str, tuple[str, str, dict[str, Any], int]] = {
     "log": ("cmerl/RiverSwim-v0", "cme-rl", {}, 2),
     "log of numbers": ("cmerl/PBall2D-v0", "cme-rl", {"model": "direct", "horizon": 8}, 2),
-    "compressed": ("cmerl/PBall2D-v0", "cme-rl", {"backend": "compressed", "horizon": 8}, 8),
-    "displacement": ("MountainCar-v0", "cme-rl", {"model": "displacement", "horizon": 20}, 2),
+    "compressed": ("cmerl/PBall2D-v0", "cme-rl", {"backend": "compressed", "horizon": 8, "settings": SHORT}, 8),
+    "displacement": ("MountainCar-v0", "cme-rl", {"model": "displacement", "horizon": 20, "settings": SHORT}, 2),
     "balanced": ("cmerl/RiverSwim-v0", "balanced", {}, 2),
     "counts": ("cmerl/RiverSwim-v0", "psrl", {}, 3),
     "optimism by counts": ("cmerl/RiverSwim-v0", "ucbvi", {}, 3),
@@ -36,9 +36,7 @@ def saved() -> dict[str, tuple[bytes, type, str]]:
     """A file of every kind."""
     found = {}
     for name, (env, agent, options, episodes) in WORLDS.items():
-        keep = 30 if name in ("compressed", "displacement") else log_of.KEEP
-        with mock.patch.object(log_of, "KEEP", keep):
-            made = make(agent, gymnasium.make(env), **options).learn(episodes)
+        made = make(agent, gymnasium.make(env), **options).learn(episodes)
         found[name] = storage.to_bytes(*made._everything()), type(made), env
     return found
 
@@ -71,6 +69,12 @@ def works(agent: Any, env: gymnasium.Env[Any, Any]) -> str:
     if hasattr(agent, "q_values") and not np.all(np.isfinite(agent.q_values(obs))):
         return "bad: a value that is no number"
     return "works"
+
+
+def outcome(cls: Any, path: Path, env: gymnasium.Env[Any, Any], unlike: bool) -> str:
+    """What loading a file leads to; one that is ``unlike`` what was saved must not load."""
+    agent = cls.load(path, env=env)
+    return "bad: damage that was not seen" if unlike else works(agent, env)
 
 
 def attack(count: int, seed: int, where: Path, *, broken: bool = False) -> Row:

@@ -175,7 +175,7 @@ def _transitions(n: str, d: int, e: int) -> dict[str, ArraySchema]:
 def _state_columns(states: dict[str, Any]) -> int:
     numbers = 0
     for i, p in enumerate(states["parts"]):
-        size = math.prod(p["shape"])
+        size = int(math.prod(p["shape"]))
         if not len(p["low"]) == len(p["high"]) == size:
             raise InputError(f"states.parts[{i}] must have {size} bounds, as its shape says")
         pairs = zip(p["low"], p["high"], strict=True)

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from cmerl.errors import InputError
 from cmerl.files import check_replaceable, read_regular, saying_why, write_atomically
 
-FORMAT = 1
+FORMAT = 2
+READERS = {1: "cmerl 0.1"}  # of earlier formats
 Tensors = dict[str, NDArray[Any]]
 
 
@@ -66,8 +67,7 @@ def from_bytes(content: bytes, name: str) -> tuple[Tensors, dict[str, Any]]:
     except (ValueError, RecursionError):
         raise InputError(f"{name} is damaged: its description is not JSON") from None
     if not isinstance(meta, dict) or meta.get("format") != FORMAT:
-        found = meta.get("format") if isinstance(meta, dict) else None
-        raise InputError(f"{name} has format {str(found)[:40]}, this cmerl reads {FORMAT}")
+        raise InputError(f"{name} {_other_format(meta.get('format') if isinstance(meta, dict) else None)}")
     return tensors, meta
 
 
@@ -79,6 +79,13 @@ def _metadata(content: bytes) -> dict[str, Any]:
     header = json.loads(content[8 : 8 + length])
     found = header.get("__metadata__", {})
     return found if isinstance(found, dict) else {}
+
+
+def _other_format(found: Any) -> str:
+    reader = READERS.get(found) if type(found) is int else None
+    if reader is None:
+        return f"has format {str(found)[:40]}, this cmerl reads {FORMAT}"
+    return f"has format {found}, which is read by {reader}: this cmerl reads format {FORMAT}, so train the agent anew"
 
 
 def _first_line(error: BaseException) -> str:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
 
 import gymnasium
 import numpy as np
 import pytest
 
 from cmerl.agents import CMERL
-from cmerl.agents.cme_rl.default_kernels import WIDTH, automatic_kernel, shared_fraction
+from cmerl.agents.cme_rl.default_kernels import automatic_kernel, shared_fraction
+from cmerl.agents.cme_rl.settings import KernelSettings, Settings
 from cmerl.agents.cme_rl.transition_store import Recipe, TransitionStore
 from cmerl.embedding import CompressedEmbedding, DisplacementEmbedding, ExactEmbedding
 from cmerl.errors import InputError
@@ -19,6 +19,7 @@ from cmerl.spaces import StateSpace
 from cmerl.transitions import Transitions
 
 ACTIONS = np.arange(2.0)[:, None]
+KERNELS = KernelSettings()
 LINE = StateSpace.of(gymnasium.spaces.Box(0.0, 1.0, (1,), np.float64))
 
 
@@ -53,7 +54,7 @@ def feed(held: TransitionStore, data: Transitions, size: int = 20) -> Transition
 
 
 def test_the_automatic_kernel_is_one_at_equal_points_and_rho_between_actions() -> None:
-    kernel = automatic_kernel(0.7, LINE, np.ones(1), Delta(), 1)
+    kernel = automatic_kernel(0.7, LINE, np.ones(1), Delta(), 1, KERNELS)
     Z = np.array([[0.3, 0.4, 0.0], [0.3, 0.4, 1.0], [0.4, 0.4, 0.0], [0.4, 0.4, 1.0]])
     near, nearer = np.exp(-0.5), np.exp(-0.5 * 4)  # one width apart, and two of the narrower
     expected = np.array([1.0, 0.7, 0.7 * near + 0.3 * nearer, 0.7 * near])
@@ -62,12 +63,12 @@ def test_the_automatic_kernel_is_one_at_equal_points_and_rho_between_actions() -
 
 @pytest.mark.parametrize(("step", "expected"), [(0.001, 0.9), (0.06, 0.7), (1.0, 0.5)])
 def test_actions_share_more_the_less_a_step_moves(step: float, expected: float) -> None:
-    assert shared_fraction(walk(200, step), RBF(WIDTH), 1) == pytest.approx(expected)
+    assert shared_fraction(walk(200, step), RBF(KERNELS.width), 1, KERNELS.shared) == pytest.approx(expected)
 
 
 def test_the_kernel_follows_the_data_at_doubling_times() -> None:
     held = feed(TransitionStore(recipe(kernel=None), 1), walk(40, 0.001))
-    assert held.kernel == automatic_kernel(0.9, LINE, np.ones(1), Delta(), 1)
+    assert held.kernel == automatic_kernel(0.9, LINE, np.ones(1), Delta(), 1, KERNELS)
     assert held.embeddings[0].kernel == held.kernel
     assert held.embeddings[0].n == 40
 
@@ -91,22 +92,19 @@ def test_auto_hands_over_once_and_loses_nothing(caplog: pytest.LogCaptureFixture
     np.testing.assert_allclose(a, b, atol=0.05)
 
 
-def test_finite_worlds_and_provable_modes_stay_exact(recipe_with: Callable[..., None]) -> None:
-    recipe_with(exact_limit=15)
-    finite = CMERL(gymnasium.make("cmerl/RiverSwim-v0")).learn(10)
+def test_finite_worlds_and_provable_modes_stay_exact() -> None:
+    few = Settings(exact_limit=15)
+    finite = CMERL(gymnasium.make("cmerl/RiverSwim-v0"), settings=few).learn(10)
     assert finite.diagnostics()["backend"] == "exact"  # 12 state-actions, however many transitions
-    smooth = {"env": gymnasium.make("cmerl/PBall2D-v0"), "horizon": 10, "reward_range": (0, 1)}
+    smooth = {"env": gymnasium.make("cmerl/PBall2D-v0"), "horizon": 10, "reward_range": (0, 1), "settings": few}
     proven = CMERL(**smooth, bonus="tight", B_P=1.0, B_V=1.0, B_R=1.0).learn(3)
     assert proven.diagnostics()["backend"] == "exact"
     assert CMERL(**smooth).learn(3).diagnostics()["backend"] == "compressed"
 
 
-def test_agents_whose_log_was_dropped_are_saved_and_go_on_bit_for_bit(
-    recipe_with: Callable[..., None], tmp_path: object
-) -> None:
-    recipe_with(keep=50)
+def test_agents_whose_log_was_dropped_are_saved_and_go_on_bit_for_bit(tmp_path: object) -> None:
     env = gymnasium.make("cmerl/PBall2D-v0")
-    agent = CMERL(env, horizon=10, backend="compressed").learn(7)
+    agent = CMERL(env, horizon=10, backend="compressed", settings=Settings(keep=50)).learn(7)
     assert agent.model.batches is None
     assert agent.embedding.n == 70
     agent.save(f"{tmp_path}/agent")
@@ -121,12 +119,9 @@ def test_agents_whose_log_was_dropped_are_saved_and_go_on_bit_for_bit(
     assert CMERL.load(f"{tmp_path}/again", env=env).embedding.n == 120
 
 
-def test_a_displacement_whose_log_was_dropped_is_saved_and_goes_on_bit_for_bit(
-    recipe_with: Callable[..., None], tmp_path: object
-) -> None:
-    recipe_with(keep=90)
+def test_a_displacement_whose_log_was_dropped_is_saved_and_goes_on_bit_for_bit(tmp_path: object) -> None:
     env = gymnasium.make("Pendulum-v1", max_episode_steps=30)
-    agent = CMERL(env, model="displacement").learn(4)
+    agent = CMERL(env, model="displacement", settings=Settings(keep=90)).learn(4)
     assert agent.model.batches is None
     fits = agent.model.displacement.fits
     agent.save(f"{tmp_path}/agent")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
 from typing import Any
 
 import gymnasium
@@ -11,6 +10,8 @@ import numpy as np
 import pytest
 
 from cmerl.agents import CMERL, EpisodeRecord, storage
+from cmerl.agents.cme_rl.calibration import model_error
+from cmerl.agents.cme_rl.settings import Settings, Updates
 from cmerl.agents.cme_rl.transition_store import TransitionStore
 from cmerl.agents.cme_rl.update_buffer import Seen, UpdateBuffer
 from cmerl.errors import KernelError
@@ -21,6 +22,7 @@ from cmerl.model_selection import displacement_is_better
 from cmerl.planning import make_plan
 
 SOON = 60  # transitions after which an agent may wait, so that short runs show it
+SETTINGS = Settings(updates=Updates(wait_after=SOON))
 
 CASES: dict[str, tuple[str, int, dict[str, Any]]] = {
     "exact": ("cmerl/RiverSwim-v0", 20, {}),
@@ -31,18 +33,13 @@ CASES: dict[str, tuple[str, int, dict[str, Any]]] = {
 EPISODES = {"exact": 30, "a law for each step": 60, "compressed": 30, "ends": 50}
 
 
-@pytest.fixture
-def soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cmerl.agents.cme_rl.update_buffer.MANY", SOON)
-
-
 def world_of(case: str) -> gymnasium.Env[Any, Any]:
     return gymnasium.make(CASES[case][0], **({"coordinates": True} if case == "compressed" else {}))
 
 
 def make(case: str, cls: type[CMERL] = CMERL, **options: Any) -> CMERL:
     _, horizon, own = CASES[case]
-    return cls(world_of(case), horizon=horizon, seed=5, **own, **options)
+    return cls(world_of(case), horizon=horizon, seed=5, **{"settings": SETTINGS, **own, **options})
 
 
 def bits(history: list[EpisodeRecord]) -> list[EpisodeRecord]:
@@ -62,25 +59,19 @@ class Noting(CMERL):
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         self.notes: list[tuple[int, int, float, bool, bool]] = []
-        self.judged: list[int] = []
         super().__init__(*arguments, **options)
 
     def _end_episode(self) -> None:
         learned, pending, surprise = self.model.n, len(self._pending), self._pending.surprise
-        same = self._stakes() == self._planned_for
+        same = self.planner.stakes(len(self.history)) == self._planned_for
         super()._end_episode()
         self.notes.append((learned, pending, surprise, same, self.model.n == learned))
         assert len(self._pending) == (pending if self.model.n == learned else 0)
-
-    def _model_error(self, data: Any) -> float | None:
-        self.judged.append(len(data))
-        return super()._model_error(data)
 
 
 # --- when ---
 
 
-@pytest.mark.usefixtures("soon")
 def test_episodes_wait_until_they_would_teach_half_a_nat_or_are_many_or_change_what_is_at_stake() -> None:
     agent = make("exact", Noting).learn(60)
     assert isinstance(agent, Noting)
@@ -92,7 +83,6 @@ def test_episodes_wait_until_they_would_teach_half_a_nat_or_are_many_or_change_w
     assert agent.model.n + len(agent._pending) == sum(record.length for record in agent.history)
 
 
-@pytest.mark.usefixtures("soon")
 def test_the_surprise_is_the_information_of_each_transition_that_waits_given_what_was_learned() -> None:
     agent = until_something_waits(make("exact"), 20)
     counts: dict[bytes, int] = {}
@@ -105,21 +95,24 @@ def test_the_surprise_is_the_information_of_each_transition_that_waits_given_wha
 
 
 def test_the_first_thousand_transitions_are_learned_episode_by_episode() -> None:
-    agent = make("exact").learn(50)
+    agent = make("exact", settings=Settings()).learn(50)
     assert agent.embedding.n == 1000
     assert agent.learn(10).embedding.n < 1200
 
 
-@pytest.mark.usefixtures("soon")
 @pytest.mark.parametrize("options", [{"replan": False}, {"bonus": "split"}, {"bonus": "auto"}])
 def test_with_one_plan_an_episode_nothing_waits(options: dict[str, Any]) -> None:
     agent = make("exact", **options).learn(15)
     assert agent.embedding.n == 15 * 20
 
 
-@pytest.mark.usefixtures("soon")
 def test_displacements_learn_every_episode_and_models_are_still_compared(monkeypatch: pytest.MonkeyPatch) -> None:
-    options = {"model": "displacement", "reward_range": (-1, 0), "lam": 10.0}  # so that hardly anything is new
+    options = {
+        "model": "displacement",
+        "reward_range": (-1, 0),
+        "lam": 10.0,
+        "settings": SETTINGS,
+    }  # so that hardly anything is new
     agent = CMERL(gymnasium.make("MountainCar-v0"), horizon=10, seed=0, **options).learn(12)
     assert agent.diagnostics()["transitions"] == 12 * 10
     compared = []
@@ -133,7 +126,8 @@ def test_displacements_learn_every_episode_and_models_are_still_compared(monkeyp
     def nothing_is_due(agent: Any, record: EpisodeRecord) -> None:
         assert not agent.model.due
 
-    direct = CMERL(gymnasium.make("cmerl/PBall2D-v0"), horizon=10, seed=0).learn(20, callback=nothing_is_due)
+    direct = CMERL(gymnasium.make("cmerl/PBall2D-v0"), horizon=10, seed=0, settings=SETTINGS)
+    direct.learn(20, callback=nothing_is_due)
     assert direct.diagnostics()["backend"] == "exact"
     assert len(compared) >= 4  # at 10, 20, 40 … or a little more
     assert len(compared) <= 8
@@ -159,14 +153,13 @@ class Prize(gymnasium.Wrapper):
         return obs, reward, terminated, truncated, info
 
 
-@pytest.mark.usefixtures("soon")
 @pytest.mark.parametrize(("reward", "end"), [(1.7, False), (-0.5, False), (0.0, True)])
 def test_a_reward_or_an_end_that_changes_the_range_is_learned_at_once(reward: float, end: bool) -> None:
     plain = make("exact").learn(60)
     waits = [r.episode for r, after in zip(plain.history, plain.history[1:], strict=False) if same_data(r, after)]
     episode = waits[-1]
     env = Prize(gymnasium.make("cmerl/RiverSwim-v0"), episode, reward, end)
-    agent = CMERL(env, seed=5, horizon=20).learn(episode)
+    agent = CMERL(env, seed=5, horizon=20, settings=SETTINGS).learn(episode)
     told = agent.reward_range, agent.rewards.may_end
     assert len(agent.learn(1)._pending) == 0
     assert (agent.reward_range, agent.rewards.may_end) != told
@@ -181,7 +174,6 @@ def same_data(one: EpisodeRecord, other: EpisodeRecord) -> bool:
 # --- what is played meanwhile ---
 
 
-@pytest.mark.usefixtures("soon")
 @pytest.mark.parametrize("case", CASES)
 def test_a_kept_plan_is_the_plan_of_what_was_learned_and_asking_for_it_changes_nothing(case: str) -> None:
     kept = []
@@ -192,9 +184,8 @@ def test_a_kept_plan_is_the_plan_of_what_was_learned_and_asking_for_it_changes_n
         episode = len(agent.history)
         for explore in (True, False):
             plan = agent._plan(explore)
-            afresh = make_plan(
-                agent.model.embeddings, agent._task(explore), episode=episode + 1, order=agent._order(episode)
-            )
+            order = agent.planner.order(episode)
+            afresh = make_plan(agent.model.embeddings, agent._task(explore), episode=episode + 1, order=order)
             assert (plan.episode, plan.transitions, plan.first_step) == (episode + 1, agent.model.n, 0)
             np.testing.assert_array_equal(plan.order, afresh.order)
             states = np.vstack([seen.next_state for seen in agent._pending.seen])
@@ -207,12 +198,17 @@ def test_a_kept_plan_is_the_plan_of_what_was_learned_and_asking_for_it_changes_n
     assert bits(asked.history) == bits(make(case).learn(EPISODES[case]).history)
 
 
-@pytest.mark.usefixtures("soon")
 @pytest.mark.parametrize("case", ["exact", "compressed"])
-def test_what_is_said_of_an_episode_is_of_that_episode(case: str) -> None:
+def test_what_is_said_of_an_episode_is_of_that_episode(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
     agent = make(case, Noting)
     assert isinstance(agent, Noting)
-    lengths = []
+    lengths, judged = [], []
+
+    def judge(model: Any, data: Any, categories: Any) -> float | None:
+        judged.append(len(data))
+        return model_error(model, data, categories)
+
+    monkeypatch.setattr("cmerl.agents.cme_rl.agent.model_error", judge)
 
     def look(agent: Any, record: EpisodeRecord) -> None:
         lengths.append(record.length - max(agent._latest.replans, default=0))
@@ -220,7 +216,7 @@ def test_what_is_said_of_an_episode_is_of_that_episode(case: str) -> None:
         assert record.metrics["transitions"] <= record.episode * agent.horizon
 
     agent.learn(EPISODES[case], callback=look)
-    assert agent.judged == lengths
+    assert judged == lengths
     assert max(pending for _, pending, *_ in agent.notes) > agent.horizon
 
 
@@ -235,7 +231,6 @@ def test_first_states_are_those_of_every_episode_in_a_batch() -> None:
 # --- nothing is lost ---
 
 
-@pytest.mark.usefixtures("soon")
 @pytest.mark.parametrize("case", CASES)
 def test_learning_in_parts_and_after_a_load_goes_on_bit_for_bit(case: str, tmp_path: Any) -> None:
     agent = until_something_waits(make(case), EPISODES[case] - 10)
@@ -249,26 +244,24 @@ def test_learning_in_parts_and_after_a_load_goes_on_bit_for_bit(case: str, tmp_p
     assert bits(again.learn(10).history) == bits(whole.history)
 
 
-@pytest.mark.usefixtures("soon")
-def test_an_agent_that_has_dropped_its_log_saves_what_waits(recipe_with: Callable[..., None], tmp_path: Any) -> None:
-    recipe_with(keep=100)
-    agent = until_something_waits(make("compressed"), 20)
+def test_an_agent_that_has_dropped_its_log_saves_what_waits(tmp_path: Any) -> None:
+    settings = dataclasses.replace(SETTINGS, keep=100)
+    agent = until_something_waits(make("compressed", settings=settings), 20)
     assert agent.model.batches is None
     agent.save(tmp_path / "agent")
     again = CMERL.load(tmp_path / "agent", env=world_of("compressed"))
     assert bits(agent.learn(10).history) == bits(again.learn(10).history)
 
 
-def test_agents_saved_before_anything_could_wait_are_read(tmp_path: Any) -> None:
-    agent = make("exact").learn(8)
+def test_agents_where_nothing_waits_are_read(tmp_path: Any) -> None:
+    agent = make("exact", settings=Settings()).learn(8)
     agent.save(tmp_path / "agent")
     tensors, _ = storage.read(tmp_path / "agent")
-    assert not any(name.startswith("pending") for name in tensors)  # as they were written then
+    assert not any(name.startswith("pending") for name in tensors)
     again = CMERL.load(tmp_path / "agent", env=gymnasium.make("cmerl/RiverSwim-v0"))
     assert bits(agent.learn(3).history) == bits(again.learn(3).history)
 
 
-@pytest.mark.usefixtures("soon")
 @pytest.mark.parametrize("case", CASES)
 def test_an_agent_made_again_from_lessons_goes_on_bit_for_bit(case: str) -> None:
     lessons: list[bytes] = []
@@ -297,7 +290,6 @@ class Tape:
         self._records.append(payload)
 
 
-@pytest.mark.usefixtures("soon")
 def test_a_run_that_was_killed_while_something_waited_is_resumed_bit_for_bit() -> None:
     def told(records: list[bytes]) -> list[Any]:
         found = [unpack(record) for record in records]
@@ -305,16 +297,15 @@ def test_a_run_that_was_killed_while_something_waited_is_resumed_bit_for_bit() -
             record.get("line", {}).pop("seconds", None)
         return [pack(record) for record in found]
 
-    unit = units.units_of(parse({"environment": "cmerl/RiverSwim-v0", "agents": ["cme-rl"], "episodes": 28}))[0]
+    unit = units.units_of(parse({"environment": "cmerl/RiverSwim-v0", "agents": ["cme-rl"], "episodes": 62}))[0]
     whole: list[bytes] = []
     units.play(unit, Tape(whole))
-    for episodes in (20, 22, 25):
+    for episodes in (52, 55, 59):
         resumed = whole[: 1 + episodes]
         units.play(unit, Tape(resumed))
         assert told(resumed) == told(whole)
 
 
-@pytest.mark.usefixtures("soon")
 @pytest.mark.parametrize("case", CASES)
 def test_what_waits_is_learned_when_an_episode_breaks_off(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
     agent = until_something_waits(make(case), EPISODES[case] - 10)
@@ -337,7 +328,6 @@ def test_what_waits_is_learned_when_an_episode_breaks_off(case: str, monkeypatch
     assert agent.model.n + len(agent._pending) == seen + 3 + sum(r.length for r in agent.history[-3:])
 
 
-@pytest.mark.usefixtures("soon")
 def test_an_episode_that_the_kernel_refuses_takes_no_other_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
     agent = until_something_waits(make("exact"), 20)
     seen = agent.model.n + len(agent._pending)
@@ -350,7 +340,7 @@ def test_an_episode_that_the_kernel_refuses_takes_no_other_with_it(monkeypatch: 
 
     monkeypatch.setattr(agent.model, "_learn", refuse)
     agent.env = Prize(gymnasium.make("cmerl/RiverSwim-v0"), 0, 0.125, end=False)
-    monkeypatch.setattr("cmerl.agents.cme_rl.update_buffer.WAIT_SURPRISE", 0.0)  # so that it is learned at once
+    agent.updates = Updates(wait_nats=0.0)  # so that it is learned at once
     with pytest.raises(KernelError, match="no such point"):
         agent.learn(1)
     assert agent.model.n == seen

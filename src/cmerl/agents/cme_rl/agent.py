@@ -285,7 +285,6 @@ class CMERL(Agent):
     def q_values(self, obs: Any, step: int = 0) -> FloatArray:
         """Optimistic Q (A,) in the environment's units."""
         self._check_thread()
-        self._check_thread()
         check_step(step, self.horizon)
         return np.asarray(self._plan().q(self.states.encode(obs), step)[0])
 
