@@ -71,12 +71,6 @@ def works(agent: Any, env: gymnasium.Env[Any, Any]) -> str:
     return "works"
 
 
-def outcome(cls: Any, path: Path, env: gymnasium.Env[Any, Any], unlike: bool) -> str:
-    """What loading a file leads to; one that is ``unlike`` what was saved must not load."""
-    agent = cls.load(path, env=env)
-    return "bad: damage that was not seen" if unlike else works(agent, env)
-
-
 def attack(count: int, seed: int, where: Path, *, broken: bool = False) -> Row:
     """Load files, half of them signed anew. ``broken``: with nothing checked before agents are built."""
     rng, row = random.Random(seed), Row("agent files")
