@@ -341,7 +341,8 @@ class CMERL(Agent):
     def _watch_values(self) -> None:
         """Say once if values climb where they should not."""
         span = self.horizon * (self.reward_range[1] - self.reward_range[0])
-        direct = self._memory.displacement is None  # a displacement finds better values as it explores
+        # A displacement finds better values as it explores, and a guard goes from one plan to another.
+        direct = self._memory.displacement is None and self._counting is None
         if direct and not self._rise_reported and (rise := self._late_rise()) > LIMIT * span:
             self._rise_reported = True
             log.warning(
