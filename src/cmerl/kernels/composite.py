@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from cmerl.errors import KernelError
-from cmerl.kernels.base import FloatArray, Kernel, Points
+from cmerl.kernels.base import OPERATIONS, FloatArray, Kernel, Points
 from cmerl.kernels.checks import positive
 from cmerl.kernels.foreign import as_kernel
 from cmerl.kernels.linear import Constant
@@ -203,3 +203,6 @@ def _parts(kernels: Iterable[Any]) -> tuple[Kernel, ...]:
     if not parts:
         raise KernelError("A sum or product needs at least one kernel, got none.")
     return parts
+
+
+OPERATIONS |= {"add": add, "multiply": multiply}

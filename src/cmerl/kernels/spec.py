@@ -8,7 +8,7 @@ from dataclasses import MISSING, fields
 from typing import Any
 
 from cmerl.errors import KernelError
-from cmerl.kernels.base import REGISTRY, Kernel
+from cmerl.kernels.base import OPERATIONS, REGISTRY, Kernel
 from cmerl.objects import from_json
 
 
@@ -63,3 +63,6 @@ def _decode(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return tuple(_decode(v) for v in value)
     return value
+
+
+OPERATIONS["spec"] = to_spec
