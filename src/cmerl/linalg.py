@@ -301,6 +301,12 @@ def pivoted_cholesky(K: FloatArray, tolerance: float, most: int) -> tuple[FloatA
     return C, order[:m]
 
 
+def pivoted_rows(K: FloatArray, tolerance: float) -> IntArray:
+    """Rows of K (n, n) that span it up to a residual of ``tolerance``, the one with the largest residual first."""
+    _, order, rank, _ = dpstrf(K, tol=tolerance, lower=1)
+    return np.asarray(order[:rank].astype(np.intp) - 1)
+
+
 def random_rotation(d: int, rng: np.random.Generator) -> FloatArray:
     """A uniformly distributed orthogonal matrix (d, d)."""
     Q, R = np.linalg.qr(rng.standard_normal((d, d)))

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from cmerl.checking.report import Finding
 from cmerl.errors import CmerlError
 from cmerl.kernels import Kernel
+from cmerl.linalg import spectrum
 
 FloatArray = NDArray[np.float64]
 
@@ -78,7 +79,7 @@ def _posterior(make: Callable[[], Any], X: FloatArray, Y: FloatArray, rng: Any, 
     """Mean and σ are those of the ridge regression, here by eigenvalues of K; G is ½ log det(I + K/λ)."""
     E = _learned(make, X, Y)
     K, lam = E.kernel(X), E.lam
-    values, vectors = np.linalg.eigh((K + K.T) / 2)
+    values, vectors = spectrum((K + K.T) / 2)
     values = np.maximum(values, 0.0)
     half = K @ vectors
     f = Y[:, 0]

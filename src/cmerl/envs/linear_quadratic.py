@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from cmerl.envs.checks import check_count, check_number, check_numbers, check_options
 from cmerl.errors import InputError
-from cmerl.linalg import solve_small
+from cmerl.linalg import solve_small, spectrum
 from cmerl.oracles.riccati import LinearQuadraticModel, solve_linear_quadratic
 
 Floats = NDArray[np.float64]
@@ -107,7 +107,7 @@ def _process(A: ArrayLike, B: ArrayLike, Q: ArrayLike, R: ArrayLike) -> tuple[Fl
         if M.shape != shape or not np.isfinite(M).all():
             raise InputError(f"{name} must be a finite array of shape {shape}, but has shape {M.shape}.")
     for name, M, least in (("Q", matrices[2], -1e-12), ("R", matrices[3], 1e-12)):
-        if not np.allclose(M, M.T) or np.linalg.eigvalsh(M).min() < least:
+        if not np.allclose(M, M.T) or spectrum(M)[0][-1] < least:
             raise InputError(f"{name} must be symmetric and positive {'semi-' if name == 'Q' else ''}definite.")
     return matrices[0], matrices[1], matrices[2], matrices[3]
 

@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg.lapack import dpstrf
 
-from cmerl.linalg import Cholesky
+from cmerl.linalg import Cholesky, pivoted_rows
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.intp]
@@ -92,8 +91,7 @@ class Bumps:
 def independent_points(X: FloatArray, count: int) -> IntArray:
     """Rows of X (n, d), at most so many, that span all of it with RBF functions of width 1."""
     rows, _ = farthest_points(X, count, apart=1e-3)
-    _, order, rank, _ = dpstrf(Bumps(X[rows])(X[rows]), tol=IMPLIED, lower=1)  # Cholesky, largest residual first
-    return np.asarray(rows[order[:rank] - 1])
+    return np.asarray(rows[pivoted_rows(Bumps(X[rows])(X[rows]), IMPLIED)])
 
 
 class SmoothRegression:
