@@ -3,8 +3,8 @@
     python benchmarks/soak.py                          # 10⁶ steps in 10⁵ episodes
     python benchmarks/soak.py --steps 20000 --horizon 10
 
-Prints, for each tenth of the run, the memory of the process, its open files and the time of an episode, and at the end
-the ratio of the last three tenths to the three before them: 1 is flat.
+Prints, for each tenth of the run, the memory of the process, its open files and the time of an episode, and at the
+end the ratio of the last three tenths to the three before them: 1 is flat.
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ def main() -> None:
     before, after = np.mean(rows[4:7], axis=0), np.mean(rows[7:], axis=0)
     ratios = after / before
     print(
-        f"the last three tenths over the three before: memory {ratios[0]:.3f}, files {ratios[1]:.3f}, time {ratios[2]:.3f}"
+        f"the last three tenths over the three before: memory {ratios[0]:.3f}, files {ratios[1]:.3f}, "
+        f"time {ratios[2]:.3f}"
     )
 
 

@@ -1,4 +1,4 @@
-"""Disks that are full or can only be read, directories that move, two processes at once: a sentence, and nothing lost."""
+"""Disks that are full or read-only, directories that move, two processes at once: a sentence, and nothing lost."""
 
 from __future__ import annotations
 

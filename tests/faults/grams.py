@@ -81,8 +81,8 @@ def _solve(backend: str, kernel: Kernel, lam: float, X: np.ndarray, y: np.ndarra
     mean, sigma = embedding.expectation(embedding.backup(zero), Xq), embedding.std(Xq)
     wanted_mean, wanted_sigma = reference(kernel, lam, X, y, Xq)
     scale = float(kernel.diag(np.vstack([X, Xq])).max())
-    # Rounding of K, relative to λ, decides how well anything can be known. A sketch leaves out directions below 3e-14 of
-    # k(z, z), whose coordinates are of the order of the root of that.
+    # Rounding of K, relative to λ, decides how well anything can be known. A sketch leaves out directions below 3e-14
+    # of k(z, z), whose coordinates are of the order of the root of that.
     slack = 1e-11 * len(X) * (1.0 + scale / lam) * scale + (1e-9 if backend == "exact" else 1e-6) * scale
     if not np.all(np.abs(sigma**2 - wanted_sigma**2) <= slack):
         return f"bad: σ² differs by {np.abs(sigma**2 - wanted_sigma**2).max():.1e}"

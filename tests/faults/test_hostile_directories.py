@@ -39,10 +39,12 @@ def test_no_link_is_followed_out_of_the_directory(mine: Path, tmp_path: Path, na
     path.unlink(missing_ok=True)
     path.symlink_to(tmp_path / "victim")
     with inline():
+        told = ""
         try:
             experiments.resume(mine)
         except InputError as error:
-            assert "link" in str(error)
+            told = str(error)
+    assert not told or "link" in told
     assert (tmp_path / "victim").read_text() == "precious"
 
 

@@ -152,7 +152,7 @@ def _differences(how: str, one: Any, other: Any, X: FloatArray, tolerance: float
     if not np.allclose(one.std(X) ** 2, other.std(X) ** 2, atol=slack, rtol=0):
         yield f"σ differs where the same data come {how}", "raise tolerance for a sketch, whose points depend on it"
     means = [E.expectation(lambda states: np.asarray(states)[:, 0], X) for E in (one, other)]
-    if not np.allclose(*means, atol=10 * slack * (1.0 + np.abs(means[0]).max()), rtol=0):
+    if not np.allclose(means[0], means[1], atol=10 * slack * (1.0 + np.abs(means[0]).max()), rtol=0):
         yield (
             f"means differ where the same data come {how}",
             "raise tolerance for a sketch, whose points depend on it",

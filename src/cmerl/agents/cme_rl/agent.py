@@ -66,8 +66,8 @@ class CMERL(Agent):
             narrower one for what each action does differently.
         value_kernel: k_ψ on states, or "auto": the state part of ``kernel`` on Discrete observations, else a
             Matérn-3/2 kernel of width 0.1.
-        lam: the ridge λ, or "auto": 0.1 in practical mode (λ prior visits with the maximal return) and where plans come
-            from counts, 1 in provable modes with a bonus.
+        lam: the ridge λ, or "auto": 0.1 in practical mode (λ prior visits with the maximal return) and where plans
+            come from counts, 1 in provable modes with a bonus.
         bonus: "practical" (no proof, learns fastest); in finite worlds "guarded" (its plans while they can be
             defended) and "kl" (the recommended proof); "paper", "tight", "split", "nonnegative"; "auto" (balances
             scales of the practical one by their regret); or a mode object of ``cmerl.confidence``.
@@ -93,8 +93,8 @@ class CMERL(Agent):
         time_homogeneous: False learns a transition law for each step of the episode.
         certify: in provable modes, where the world is finite and known, record at every episode whether Θ_P lay in
             the confidence set and Q was optimistic.
-        actions: candidate actions, where the action space is not finite; by default a low-discrepancy set, and actions
-            between them where the agent acts.
+        actions: candidate actions, where the action space is not finite; by default a low-discrepancy set, and
+            actions between them where the agent acts.
         states: all observations (S, …), where states are finitely many but not Discrete.
         angles: columns of the observation, or names of its parts, that are angles: a list where the period is 2π, or
             a map from each to its period.

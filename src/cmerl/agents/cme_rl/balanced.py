@@ -47,7 +47,7 @@ class BalancedAgent(CMERL):
 
 
 def balanced(over: str, values: Sequence[float] | None, *, horizon: int, delta: float, halvings: int = 6) -> Auto:
-    """The candidates for one unknown constant, in a mode that balances them; ζ is 0 or H·2⁻ⁱ, i up to ``halvings``."""
+    """The candidates for one unknown constant, in a mode that balances them; ζ is 0 or H·2⁻ⁱ, i ≤ ``halvings``."""
     if values is not None and len(values) == 0:
         raise InputError("values must name at least one candidate")
     ordered = None if values is None else tuple(sorted(float(v) for v in values))
