@@ -1,4 +1,4 @@
-"""Files of every released format load, and go on."""
+"""Files of the present format load and go on; agents of an earlier one are refused with who reads them."""
 
 from __future__ import annotations
 
@@ -26,24 +26,32 @@ FORMATS = sorted(path.name for path in FIXTURES.glob("format-*"))
 
 
 def test_the_present_format_has_fixtures() -> None:
-    assert {storage.FORMAT, manifest.FORMAT, units.FORMAT} == {1}
-    assert f"format-{storage.FORMAT}" in FORMATS
+    assert (storage.FORMAT, manifest.FORMAT, units.FORMAT) == (2, 1, 1)
+    assert PRESENT.is_dir()
+    assert EARLIER
 
 
 @pytest.mark.parametrize("name", AGENTS)
-@pytest.mark.parametrize("version", FORMATS)
-def test_agents_of_every_version_load_and_go_on(version: str, name: str) -> None:
-    env, agent, _, episodes, _ = AGENTS[name]
+def test_agents_of_the_present_format_load_and_go_on(name: str) -> None:
+    env, agent, _, episodes = AGENTS[name]
     cls = type(agents.make(agent, gymnasium.make(env), horizon=5))
-    loaded = cls.load(FIXTURES / version / f"{name}.cmerl", env=gymnasium.make(env))
-    wanted = json.loads((FIXTURES / version / "returns.json").read_text())[name]
+    loaded = cls.load(PRESENT / f"{name}.cmerl", env=gymnasium.make(env))
+    wanted = json.loads((PRESENT / "returns.json").read_text())[name]
     assert [record.ret for record in loaded.history] == wanted
     loaded.learn(1)
     assert len(loaded.history) == episodes + 1
     assert np.isfinite(loaded.history[-1].ret)
 
 
-@pytest.mark.parametrize("version", FORMATS)
+@pytest.mark.parametrize("path", EARLIER, ids=lambda path: path.stem)
+def test_agents_of_an_earlier_format_are_refused_with_what_reads_them(path: Path) -> None:
+    env, agent, *_ = AGENTS[path.stem]
+    cls = type(agents.make(agent, gymnasium.make(env), horizon=5))
+    with pytest.raises(InputError, match=r"has format 1, which is read by cmerl 0\.1: this cmerl reads format 2"):
+        cls.load(path, env=gymnasium.make(env))
+
+
+@pytest.mark.parametrize("version", RUNS)
 def test_runs_of_every_version_are_read_and_resumed(version: str, tmp_path: Path) -> None:
     run = Path(shutil.copytree(FIXTURES / version / "run", tmp_path / "run"))
     results = experiments.load(run)
@@ -57,7 +65,7 @@ def test_runs_of_every_version_are_read_and_resumed(version: str, tmp_path: Path
 def test_a_later_format_is_refused_in_a_sentence(tmp_path: Path) -> None:
     agent = agents.make("random", gymnasium.make("cmerl/RiverSwim-v0"))
     tensors, meta = agent._everything()
-    (tmp_path / "later").write_bytes(storage.to_bytes(tensors, {**meta, "format": 2}))
-    with pytest.raises(InputError, match="has format 2, this cmerl reads 1"):
+    (tmp_path / "later").write_bytes(storage.to_bytes(tensors, {**meta, "format": 3}))
+    with pytest.raises(InputError, match="has format 3, this cmerl reads 2"):
         type(agent).load(tmp_path / "later")
     assert cmerl.__version__

@@ -60,11 +60,11 @@ def test_copies_go_as_deep_as_observations() -> None:
 def test_a_refused_transition_leaves_the_reward_range_as_it_was() -> None:
     env = Plane()
     agent = make("cme-rl", env, horizon=6).learn(2)
-    before = agent._rewards.spec()
+    before = agent.rewards.spec()
     env.reward, env.odd = 50.0, [np.nan, 0.0]
     with pytest.raises(InputError, match=r"episode 2, step 0: .*NaN"):
         agent.learn(1)
-    assert agent._rewards.spec() == before
+    assert agent.rewards.spec() == before
 
 
 @pytest.mark.parametrize("size", [1e16, 1e20, 1e154, 1e300])

@@ -15,9 +15,9 @@ from interrupts import interrupted_after
 from rows import Row
 
 from cmerl import rollback
-from cmerl.agents import make
-from cmerl.agents.cme_rl import transition_store as log_of
+from cmerl.agents import Settings, make
 
+SETTINGS = Settings(exact_limit=20, keep=60)
 AGENTS: list[tuple[str, dict[str, Any]]] = [
     ("cmerl/PBall2D-v0", {"horizon": 8, "model": "direct", "backend": "auto"}),  # hands over to compressed on the way
     ("cmerl/PBall2D-v0", {"horizon": 8, "backend": "nystrom"}),
@@ -34,12 +34,12 @@ def attack(count: int, seed: int, where: Path, *, broken: bool = False) -> Row:
     nothing = mock.patch.object(rollback, "checkpoint", return_value=lambda: None)
     with warnings.catch_warnings(), nothing if broken else mock.patch.object(row, "name"):
         warnings.simplefilter("ignore")
-        with mock.patch.object(log_of, "EXACT_LIMIT", 20), mock.patch.object(log_of, "KEEP", 60):
-            while row.tried < count:
-                env, options = AGENTS[row.tried % len(AGENTS)]
-                agent = make("cme-rl", gymnasium.make(env), seed=row.tried, **options).learn(rng.randint(0, 5))
-                for _ in range(4):
-                    row.attempt(f"{env}, {options}, interrupt {row.tried}", lambda a=agent: _interrupt(a, rng))
+        while row.tried < count:
+            env, options = AGENTS[row.tried % len(AGENTS)]
+            agent = make("cme-rl", gymnasium.make(env), seed=row.tried, settings=SETTINGS, **options)
+            agent.learn(rng.randint(0, 5))
+            for _ in range(4):
+                row.attempt(f"{env}, {options}, interrupt {row.tried}", lambda a=agent: _interrupt(a, rng))
     row.name = "interrupts"
     return row
 
@@ -51,7 +51,7 @@ def _interrupt(agent: Any, rng: random.Random) -> str:
     with interrupted_after(int(10 ** rng.uniform(1, 3 if where else 4.2)), function=where) as outcome:
         agent.learn(2)
     done = len(agent.history)
-    memory = agent._memory
+    memory = agent.model
     if any(E.n != memory.n for E in memory.embeddings) and len(memory.embeddings) == 1:
         return f"bad: the embedding has {memory.embeddings[0].n} transitions, its memory {memory.n}"
     agent.learn(1)

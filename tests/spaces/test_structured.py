@@ -8,7 +8,6 @@ import pytest
 from gymnasium import spaces
 
 from cmerl import CMERL
-from cmerl.agents.cme_rl import transition_store
 from cmerl.errors import InputError, KernelError
 from cmerl.kernels import RBF, Columns, Delta, FeatureMap, Interned, Jaccard, Periodic, Spectrum, StateAction, on
 from cmerl.spaces import StateSpace, structured
@@ -226,10 +225,9 @@ def test_candidates_of_an_endless_action_space_with_a_kernel_of_their_own():
 
 
 @pytest.mark.parametrize("keep", [20_000, 25])
-def test_a_compressed_agent_on_objects_goes_on_bit_for_bit_with_and_without_its_log(keep, tmp_path, monkeypatch):
-    monkeypatch.setattr(transition_store, "KEEP", keep)
+def test_a_compressed_agent_on_objects_goes_on_bit_for_bit_with_and_without_its_log(keep, tmp_path):
     space = spaces.Dict({"t": spaces.Text(4, charset="ab"), "x": spaces.Box(0.0, 1.0, (1,))})
-    agent = CMERL(Sampled(space), seed=2, backend="compressed").learn(8)
+    agent = CMERL(Sampled(space), seed=2, backend="compressed", settings=Settings(keep=keep)).learn(8)
     agent.save(tmp_path / "agent")
     again = CMERL.load(tmp_path / "agent", env=Sampled(space))
     assert [r.ret for r in again.learn(3).history] == [r.ret for r in agent.learn(3).history]

@@ -79,21 +79,42 @@ REWARDS = table(
     ends=EXTREMES,
     soonest=whole(0, MOST),
 )
+PATH = items(either(whole(0, 1000), text()), most=20)
 PART = table(
-    path=items(either(whole(0, 1000), text()), most=20),
+    path=PATH,
     kind=one_of("numbers", "categories"),
     shape=items(whole(0, MOST), most=8),
     low=items(bound, 1, MOST),
     high=items(bound, 1, MOST),
     dtype=one_of("<i8", "<f8"),
 )
-STATES = table(parts=items(PART, 1), periods=items(number(0.0), 1, MOST))
-ACTIONS = table(
+OBJECTS = items(plain(depth=20, most=10**7, largest=1e308), most=MOST)
+OBJECT_PART = table(path=PATH, kind=one_of("objects"), space=plain(depth=12, most=2 * MOST, largest=1e308))
+OBJECT_TABLE = table(objects=OBJECTS, grown=items(items(plain(depth=12, most=MOST, largest=LARGEST), 2, 2)))
+NUMBERED_ACTIONS = table(
     shape=items(whole(0, MOST), most=8),
     dtype=text(r"[<>|=][iufb][1248]"),
     bounds=either(one_of(None), items(items(number(), 0, MOST), 2, 2)),
 )
-CME_RL = {"options": OPTIONS, "rewards": REWARDS, "states": STATES, "actions": ACTIONS, "contradicted": items(WORD)}
+
+
+def _part(value: Any, place: str) -> None:
+    of_objects = isinstance(value, dict) and value.get("kind") == "objects"
+    (OBJECT_PART if of_objects else PART)(value, place)
+
+
+def _states(value: Any, place: str) -> None:
+    keys = {"parts": items(_part, 1), "periods": items(number(0.0), 1, MOST)}
+    has_objects = isinstance(value, dict) and "objects" in value
+    table(**keys, **({"objects": items(OBJECT_TABLE, 1)} if has_objects else {}))(value, place)
+
+
+def _actions(value: Any, place: str) -> None:
+    of_objects = isinstance(value, dict) and "objects" in value
+    (table(objects=OBJECTS) if of_objects else NUMBERED_ACTIONS)(value, place)
+
+
+CME_RL = {"options": OPTIONS, "rewards": REWARDS, "states": _states, "actions": _actions, "contradicted": items(WORD)}
 
 
 def check_base(tensors: Arrays, meta: dict[str, Any]) -> tuple[Arrays, dict[str, Any]]:
@@ -139,6 +160,7 @@ def check_cme_rl(tensors: Arrays, meta: dict[str, Any]) -> None:
     if not homogeneous and meta["horizon"] > 10_000:
         raise InputError(f"horizon must be at most 10000 where each step has a law of its own, not {meta['horizon']}")
     schemas = {"actions": floats("A", e), "all_states": floats(None, d)}
+    _check_object_numbers(arrays, meta["states"], meta["actions"])
     arrays = dict(arrays)
     pending = {name: arrays.pop(name) for name in list(arrays) if name.startswith("pending.")}
     if pending:
@@ -174,7 +196,12 @@ def _transitions(n: str, d: int, e: int) -> dict[str, ArraySchema]:
 
 def _state_columns(states: dict[str, Any]) -> int:
     numbers = 0
+    if sum(p["kind"] == "objects" for p in states["parts"]) != len(states.get("objects", ())):
+        raise InputError("states.objects must have one table for each part of objects")
     for i, p in enumerate(states["parts"]):
+        if p["kind"] == "objects":
+            numbers += 1
+            continue
         size = int(math.prod(p["shape"]))
         if not len(p["low"]) == len(p["high"]) == size:
             raise InputError(f"states.parts[{i}] must have {size} bounds, as its shape says")
@@ -187,13 +214,38 @@ def _state_columns(states: dict[str, Any]) -> int:
     if len(states["periods"]) != numbers:
         raise InputError(f"states.periods must have {numbers} entries")
     first = states["parts"][0]
-    discrete = len(states["parts"]) == 1 and not first["shape"] and first["kind"] == "categories"
+    discrete = len(states["parts"]) == 1 and first["kind"] == "categories" and not first["shape"]
     if discrete and first["high"][0] - first["low"][0] >= 10 * MOST:
         raise InputError(f"states.parts[0] must have at most {10 * MOST} states")
     return int(numbers + sum(period > 0 for period in states["periods"]))
 
 
+def _check_object_numbers(arrays: Arrays, states: dict[str, Any], actions: dict[str, Any]) -> None:
+    """States and actions that are objects are held as their numbers in a table."""
+    column, tables = 0, iter(states.get("objects", ()))
+    periods = iter(states["periods"])
+    for p in states["parts"]:
+        if p["kind"] == "objects":
+            next(periods)
+            _check_numbers(arrays, ("Z", "next_states", "all_states"), column, len(next(tables)["objects"]))
+            column += 1
+        else:  # angles stand behind all other columns
+            column += sum(not next(periods) for _ in range(math.prod(p["shape"])))
+    if "objects" in actions:
+        _check_numbers(arrays, ("actions",), 0, len(actions["objects"]))
+
+
+def _check_numbers(arrays: Arrays, names: tuple[str, ...], column: int, count: int) -> None:
+    for name, array in arrays.items():
+        if name.rpartition(".")[2] in names and array.ndim == 2 and array.shape[1] > column:
+            numbers = array[:, column]
+            if not np.all((numbers >= 0) & (numbers < count) & (numbers % 1.0 == 0)):
+                raise InputError(f"array {name!r} must name one of {count} objects in column {column}")
+
+
 def _action_columns(actions: dict[str, Any]) -> int:
+    if "objects" in actions:
+        return 1
     e = int(math.prod(actions["shape"]))
     bounds = actions["bounds"]
     if e < 1 or e > MOST or (bounds is not None and not len(bounds[0]) == len(bounds[1]) == e):

@@ -22,7 +22,7 @@ def make(**options: Any) -> PSRL:
 
 def draws(agent: PSRL, number: int) -> tuple[np.ndarray, np.ndarray]:
     rngs = [np.random.default_rng(seed) for seed in range(number)]
-    return np.array([agent._transitions(rng) for rng in rngs]), np.array([agent.rewards(rng) for rng in rngs])
+    return np.array([agent._transitions(rng) for rng in rngs]), np.array([agent._rewards(rng) for rng in rngs])
 
 
 def test_laws_are_drawn_from_a_dirichlet_posterior_and_rewards_from_a_beta_one() -> None:

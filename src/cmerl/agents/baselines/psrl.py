@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, ClassVar, Literal
 
 import gymnasium
 import numpy as np
 from numpy.typing import ArrayLike
 
+from cmerl.agents import storage
 from cmerl.agents.baselines.empirical import FloatArray
 from cmerl.agents.baselines.tabular import TablePolicy, TabularAgent, check_number
 from cmerl.errors import InputError
@@ -97,6 +99,11 @@ class PSRL(TabularAgent):
             return np.asarray(rng.normal(mean, self.reward_sd / (hi - lo) / np.sqrt(weight + n)))
         wins, losses = weight * prior + self.reward_sums, weight * (1 - prior) + n - self.reward_sums
         return np.asarray(rng.beta(wins, np.maximum(losses, np.finfo(float).tiny)))
+
+    @classmethod
+    def _check_saved(cls, tensors: storage.Tensors, meta: dict[str, Any]) -> None:
+        weights = ("prior_weight", "reward_prior_weight")  # these may be infinite, and nothing else
+        super()._check_saved(tensors, {k: v for k, v in meta.items() if k not in weights or v != math.inf})
 
     def _reward_claim(self) -> tuple[tuple[float, float] | None, FloatArray | None]:
         # Gaussian rewards may leave any range, and nothing is certified of them.
