@@ -17,12 +17,14 @@ from cmerl.agents import storage
 from cmerl.errors import InputError
 from cmerl.experiments import manifest, units
 
-sys.path.insert(0, str(Path(__file__).parent / "fixtures"))
-
-from make_fixtures import AGENTS
-
 FIXTURES = Path(__file__).parent / "fixtures"
-FORMATS = sorted(path.name for path in FIXTURES.glob("format-*"))
+sys.path.insert(0, str(FIXTURES))
+
+from make_fixtures import AGENTS  # noqa: E402
+
+PRESENT = FIXTURES / f"format-{storage.FORMAT}"
+EARLIER = sorted(path for path in FIXTURES.glob("format-*/*.cmerl") if path.parent != PRESENT)
+RUNS = sorted(path.parent.name for path in FIXTURES.glob("format-*/run"))
 
 
 def test_the_present_format_has_fixtures() -> None:
