@@ -53,7 +53,7 @@ class Case:
 
 
 CASES = {
-    "StringEdit": Case(WeightedDegree(1), 60),
+    "StringEdit": Case(WeightedDegree(1, normalized=False), 60),
     "Molecule": Case(Gaussian(WeisfeilerLehman(1, normalized=False), 2.0), 160),
     "Knapsack": Case(Gaussian(Intersection(normalized=False), 2.0), 120),
     "Routing": Case(Mallows(0.2), 50),
