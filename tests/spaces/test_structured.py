@@ -8,7 +8,7 @@ import pytest
 from gymnasium import spaces
 
 from cmerl import CMERL
-from cmerl.agents.cme_rl import transition_store
+from cmerl.agents import Settings
 from cmerl.errors import InputError, KernelError
 from cmerl.kernels import RBF, Columns, Delta, FeatureMap, Interned, Jaccard, Periodic, Spectrum, StateAction, on
 from cmerl.spaces import StateSpace, structured
