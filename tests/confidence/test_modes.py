@@ -189,5 +189,5 @@ def test_modes_are_plain_values_with_keyword_only_options():
 
 
 def test_which_modes_prove_something():
-    provable = {name for name, cls in MODES.items() if cls.provable}
-    assert provable == {"paper", "tight", "split", "nonnegative", "kl", "guarded"}
+    proven = {"paper", "tight", "split", "nonnegative", "kl", "guarded"}
+    assert {name for name, cls in MODES.items() if cls.provable} == proven

@@ -240,7 +240,6 @@ def holders(function: Failing) -> dict[str, object]:
         "compressed at tolerance 0": compressed(shared, kernel, LAM, ACTIONS, tolerance=0.0, rebuild=False),
         "compressed, data dropped": compressed(shared, kernel, LAM, ACTIONS, keep=50),
         "nystrom": nystrom(shared, LAM, ACTIONS, count=20),
-        "nystrom by leverage": nystrom(shared, LAM, ACTIONS, count=20, selection="leverage"),
     }
 
 

@@ -170,7 +170,8 @@ def check_cme_rl(tensors: Arrays, meta: dict[str, Any]) -> None:
     sizes: dict[str, int] = {}
     if "memory.about" in arrays:
         held = {name: arrays.pop(name) for name in list(arrays) if name.startswith(("memory.", "embedding."))}
-        _check_held(held, d, e, 1 if homogeneous else meta["horizon"])
+        actions = arrays["actions"].shape[0] if "actions" in arrays and arrays["actions"].ndim else 0
+        _check_held(held, d, e, actions, 1 if homogeneous else meta["horizon"])
     else:
         schemas |= {
             **_transitions("n", d, e),
@@ -255,21 +256,20 @@ def _action_columns(actions: dict[str, Any]) -> int:
     return e
 
 
-def _check_held(arrays: Arrays, d: int, e: int, count: int) -> None:
+def _check_held(arrays: Arrays, d: int, e: int, actions: int, count: int) -> None:
     """Embeddings as they are, where the log was dropped."""
     own = {name: arrays[name] for name in arrays if name.startswith("memory.")}
     schemas = {
         "memory.about": ArraySchema("u", (None,), 0, 255),
         "memory.starts": floats(None, d),
-        "memory.actions": floats("A", e),
     }
-    sizes: dict[str, int] = {}
-    check_arrays(own, schemas, sizes, ["memory.actions"])
+    check_arrays(own, schemas, {})
     about = read_json(own["memory.about"].tobytes(), "memory.about")
     table(
         n=whole(1, 2**53),
         backend=one_of("compressed", "displacement"),
         searches=flag,
+        reasons=plain(depth=1, most=100),
         kernel=KERNEL,
         value_kernel=KERNEL,
     )(about, "memory.about")
@@ -280,7 +280,7 @@ def _check_held(arrays: Arrays, d: int, e: int, count: int) -> None:
         raise InputError(f"the file must hold {count} embeddings, not {len(names)}")
     check = _check_compressed if about["backend"] == "compressed" else _check_displacement
     for i in range(count):
-        check(part(arrays, f"embedding.{i}"), d, e, sizes.get("A", 0))
+        check(part(arrays, f"embedding.{i}"), d, e, actions)
 
 
 def _check_displacement(arrays: Arrays, d: int, e: int, actions: int) -> None:

@@ -102,7 +102,7 @@ def test_with_kappa_one_each_episode_loses_at_most_the_width_of_its_bounds():
         before = agent._plan()
         low, high = agent._ledger.balls.interval(before.table(agent.planner.all_states))
         record = agent.learn(1).history[-1]
-        assert record.regret <= agent._counting.gaps[0] + 1e-9 <= high[0, 0] - low[0, 0] + 1e-6
+        assert record.regret <= agent.planner.counting.gaps[0] + 1e-9 <= high[0, 0] - low[0, 0] + 1e-6
 
 
 def test_laws_per_step_and_varying_first_states():

@@ -273,7 +273,8 @@ class TransitionStore:
         kernels = {"kernel": to_spec(self.kernel), "value_kernel": to_spec(self.value_kernel)}
         backend = "displacement" if self.displacement is not None else self._backend
         searches = not isinstance(self.actor, Greedy)
-        about = json.dumps({"n": self.n, "backend": backend, "searches": searches, **kernels})
+        chosen = {"searches": searches, "reasons": self.choice.reasons}
+        about = json.dumps({"n": self.n, "backend": backend, **chosen, **kernels})
         parts = {}
         for i, E in enumerate(self.embeddings):
             assert isinstance(E, CompressedEmbedding | DisplacementEmbedding)  # only they live without a log
@@ -289,7 +290,7 @@ class TransitionStore:
         if about["backend"] == "displacement":
             displacement = self._make_displacement()
             actor = self.recipe.settings.selection.shooting if about["searches"] else Greedy()
-            self.choice = Choice(displacement, actor, {})
+            self.choice = Choice(displacement, actor, about["reasons"])
             self.embeddings = [displacement]
         else:
             self._backend = about["backend"]
