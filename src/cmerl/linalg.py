@@ -7,7 +7,7 @@ the view first).
 
 from __future__ import annotations
 
-from threading import Lock
+from threading import RLock
 from typing import NamedTuple
 
 import numpy as np
@@ -72,7 +72,7 @@ class Cholesky:
         self._L = GrowingMatrix()
         self._made: list[_Block] = []  # BLOCK rows each, the last one fewer
         self._covered = 0  # rows for which blocks were made
-        self._lock = Lock()  # plans keep factors, and may be asked by one thread while another learns
+        self._lock = RLock()  # plans keep factors, and may be asked by one thread while another learns
         self.jitter = 0.0
 
     @classmethod
