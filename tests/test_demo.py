@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -95,12 +96,17 @@ def test_an_interrupt_ends_it_cleanly_and_says_how_to_go_on(tmp_path) -> None:
         stderr=subprocess.PIPE,
         encoding="utf-8",
         start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # jobs in the background ignore it
     )
-    while not list(out.glob("run-*/episodes.jsonl")):
-        assert process.poll() is None
-        time.sleep(0.05)
-    os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to the workers as well
-    stdout, stderr = process.communicate(timeout=60)
+    try:
+        while not list(out.glob("run-*/episodes.jsonl")):
+            assert process.poll() is None
+            time.sleep(0.05)
+        os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to the workers as well
+        stdout, stderr = process.communicate(timeout=60)
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
     assert process.returncode == 130
     assert stdout == ""
     assert stderr.endswith(f"go on with: cmerl resume {next(out.glob('run-*'))}\n")

@@ -162,7 +162,7 @@ def test_before_any_step_has_gone_on_nothing_in_particular_is_hoped_for() -> Non
 
 def test_proofs_assume_the_range_and_models_without_proof_what_suits_them() -> None:
     river = gymnasium.make("cmerl/RiverSwim-v0")
-    assert CMERL(river, bonus="tight").optimism == RangeCeiling()
-    assert CMERL(river).optimism == PrizeCeiling()
+    assert CMERL(river, bonus="tight").planner.optimism == RangeCeiling()
+    assert CMERL(river).planner.optimism == PrizeCeiling()
     moved = CMERL(gymnasium.make("Pendulum-v1", max_episode_steps=20), model="displacement").learn(1)
-    assert moved.optimism == SeenCeiling()
+    assert moved.planner.optimism == SeenCeiling()

@@ -26,7 +26,7 @@ def test_a_seed_is_an_int(seed):
 
 @pytest.mark.parametrize("seed", [-1, 1.0, False, None, "seven"])
 def test_what_is_no_seed_is_refused(seed):
-    with pytest.raises(InputError, match="seed must be a whole number from 0 on"):
+    with pytest.raises(InputError, match="seed must be a whole number from 0 to"):
         check_seed(seed)
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from cmerl.agents.schema import (
     ArraySchema,
+    Schema,
     bound,
     check_arrays,
     check_names,
@@ -151,10 +152,10 @@ def _check_plain_arrays(arrays: Arrays) -> None:
             raise InputError(f"array {name!r} must hold numbers up to {LARGEST:g}")
 
 
-def check_cme_rl(tensors: Arrays, meta: dict[str, Any]) -> None:
-    """CME-RL in all its forms."""
+def check_cme_rl(tensors: Arrays, meta: dict[str, Any], **own: Schema) -> None:
+    """CME-RL in all its forms; ``own`` are fields that one form adds."""
     arrays, rest = check_base(tensors, meta)
-    table(**CME_RL)(rest, "")
+    table(**CME_RL, **own)(rest, "")
     d, e = _state_columns(meta["states"]), _action_columns(meta["actions"])
     homogeneous = meta["options"]["time_homogeneous"]
     if not homogeneous and meta["horizon"] > 10_000:

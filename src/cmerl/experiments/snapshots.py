@@ -180,8 +180,7 @@ def believe(agent: Agent, observations: NDArray[Any]) -> dict[str, Any]:
         "actions": sorted({float(v[0]) for v in values}) if single else [float(i) for i in range(len(values))],
     }
     if isinstance(agent, CMERL):
-        Z = np.hstack([np.repeat(rows, len(values), axis=0), np.tile(played.actions.rows, (len(rows), 1))])
-        found["sigma"] = agent.embedding.std(Z).reshape(len(rows), -1).max(axis=1)
+        found["sigma"] = agent.model.at(0).grid(rows).std().max(axis=1)
     return found
 
 

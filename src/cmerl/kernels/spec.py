@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Mapping
 from dataclasses import MISSING, fields
+from difflib import get_close_matches
 from typing import Any
 
 from cmerl.errors import KernelError
@@ -34,8 +35,10 @@ def from_spec(spec: Mapping[str, Any]) -> Kernel:
         raise KernelError(f'A kernel description is a dictionary with a "type", got {spec!r}.')
     cls = REGISTRY.get(spec["type"])
     if cls is None or inspect.isabstract(cls):
-        known = ", ".join(sorted(name for name, c in REGISTRY.items() if not inspect.isabstract(c)))
-        raise KernelError(f"There is no kernel named {spec['type']!r}; import its module, or use {known}.")
+        known = {name.lower(): name for name, c in REGISTRY.items() if not inspect.isabstract(c)}
+        close = [known[name] for name in get_close_matches(str(spec["type"]).lower(), known)]
+        hint = f"did you mean {' or '.join(close)}?" if close else "import its module, or use one of cmerl.kernels."
+        raise KernelError(f"There is no kernel named {spec['type']!r}; {hint}")
     settable = [field for field in fields(cls) if field.init]
     allowed = {field.name for field in settable}
     required = {f.name for f in settable if f.default is MISSING and f.default_factory is MISSING}

@@ -14,6 +14,8 @@ from cmerl.agents import storage
 from cmerl.agents.base import Policy
 from cmerl.agents.baselines.controls import GreedyAgent
 from cmerl.agents.baselines.tabular import check_number
+from cmerl.agents.saved import check_cme_rl
+from cmerl.agents.schema import number
 from cmerl.errors import InputError
 
 DITHER = 5  # branch of the tree of seeds
@@ -109,6 +111,10 @@ class EpsilonGreedyAgent(GreedyAgent):
     def _state(self) -> tuple[storage.Tensors, dict[str, Any]]:
         tensors, meta = super()._state()
         return tensors, {**meta, "epsilon": self.epsilon, "decay": self.decay}
+
+    @classmethod
+    def _check_saved(cls, tensors: storage.Tensors, meta: dict[str, Any]) -> None:
+        check_cme_rl(tensors, meta, epsilon=number(0.0, 1.0), decay=number(0.0))
 
     def _restore(self, tensors: storage.Tensors, meta: dict[str, Any], given: dict[str, Any]) -> None:
         self.epsilon, self.decay = meta["epsilon"], meta["decay"]

@@ -109,10 +109,11 @@ class Planner:
     def ceilings(self, episodes: int) -> Ceilings:
         """What is assumed where nothing is known, after so many episodes."""
         now = Situation(self.rewards, self.horizon, episodes, self._discount, self.options.max_return)
-        return self._optimism.ceilings(now)
+        return self.optimism.ceilings(now)
 
     @property
-    def _optimism(self) -> Optimism:
+    def optimism(self) -> Optimism:
+        """The rule for what is assumed where nothing is known."""
         if self.parts.optimism is not None:
             return self.parts.optimism
         if self.options.mode.provable:
