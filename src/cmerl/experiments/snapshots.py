@@ -17,7 +17,7 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-from cmerl.agents import CMERL, Agent
+from cmerl.agents import CMERL, Agent, RandomAgent
 from cmerl.agents.policies import PlanPolicy
 
 FloatArray = NDArray[np.float64]
@@ -126,6 +126,8 @@ class Recorder:
             beliefs = believe(self._agent, self._chart.observations)
         except Exception as error:  # a picture is no reason to end a run
             log.warning("no snapshot after episode %d: %s", episode, error)
+            return {}
+        if not beliefs and isinstance(self._agent, RandomAgent):  # it learns nothing: there is nothing to show
             return {}
         moves = [[action, *(total[:2] / total[2]).tolist()] for action, total in sorted(self._moves.items())]
         seen = {"episode": episode, "visits": self._visits.copy(), "moves": moves}

@@ -26,10 +26,11 @@ def write_page(directory: str | os.PathLike[str], path: str | os.PathLike[str] |
     html.check_installed()
     run = rundir.read(directory)
     target = Path(path) if path is not None else run.path / "report.html"
+    page = html.render(run)
     try:
-        return html.write(target, html.render(run))
-    except OSError as error:
-        raise InputError(f"the page cannot be written to {str(target)!r}: {error.strerror}") from None
+        return html.write(target, page)
+    except InputError as error:
+        raise InputError(f"the page cannot be written: {error}") from None
 
 
 def write_figures(directory: str | os.PathLike[str], target: str | os.PathLike[str]) -> list[Path]:
