@@ -600,4 +600,4 @@ def test_the_learned_reward_of_a_plan_pays_for_the_choices_of_coordinates() -> N
     beta = np.sqrt(LAM) * 2.0 + 0.5 * np.sqrt(2 * logs)
     R_phi = sketch.projection_loss[0]
     expected = np.hypot((beta + 2.0 * np.sqrt(R_phi)) / np.sqrt(LAM), 2.0)
-    assert plan.rewards[0].linear == pytest.approx(expected)
+    assert plan.reward_estimate(0).linear == pytest.approx(expected)
