@@ -600,4 +600,6 @@ def test_the_learned_reward_of_a_plan_pays_for_the_choices_of_coordinates() -> N
     beta = np.sqrt(LAM) * 2.0 + 0.5 * np.sqrt(2 * logs)
     R_phi = sketch.projection_loss[0]
     expected = np.hypot((beta + 2.0 * np.sqrt(R_phi)) / np.sqrt(LAM), 2.0)
-    assert plan.rewards[0].linear == pytest.approx(expected)
+    reward = plan.reward_estimate(0)
+    assert reward is not None
+    assert reward.linear == pytest.approx(expected)
