@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from cmerl.checking import check_agent, check_embedding, check_env, check_kernel
     from cmerl.embedding import ConditionalMeanEmbedding
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 __all__ = [
     "CMERL",
     "ConditionalMeanEmbedding",
