@@ -31,7 +31,7 @@ import gymnasium
 import numpy as np
 
 from cmerl import CMERL
-from cmerl.confidence import radii
+from cmerl.confidence import kl, radii
 from cmerl.envs import FiniteMDP
 from cmerl.kernels import RBF, Delta, StateAction
 
@@ -238,14 +238,14 @@ def run(mode: str, delta: float, index: int, *, root: int, episodes: int) -> tup
 
 @contextmanager
 def shrunk_radii(factor: float) -> Iterator[None]:
-    """Divide every radius of the package, wherever it is used: all functions of confidence.radii called …_radius."""
+    """Divide every radius, wherever it is used: the functions of confidence.radii and kl called …_radius."""
     replaced: list[tuple[Any, str, Any]] = []
-    for name, function in list(vars(radii).items()):
+    for name, function in [*vars(radii).items(), *vars(kl).items()]:
         if not name.endswith("_radius"):
             continue
 
-        def smaller(*args: Any, function: Any = function, **options: Any) -> float:
-            return float(function(*args, **options)) / factor
+        def smaller(*args: Any, function: Any = function, **options: Any) -> Any:
+            return function(*args, **options) / factor
 
         for module in [m for key, m in list(sys.modules.items()) if key.startswith("cmerl")]:
             if getattr(module, name, None) is function:
