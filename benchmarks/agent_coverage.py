@@ -227,11 +227,11 @@ def run(mode: str, delta: float, index: int, *, root: int, episodes: int) -> tup
         lost += V[0, env.first] - world.value(policy)[env.first]
         if record.metrics.get("regret_bound", np.inf) < lost - slack:
             failed.add("regret")
-        if hasattr(agent, "certificate") and agent.certificate().regret_bound < lost - slack:
+        if "certified_regret" in record.metrics and agent.certificate().regret_bound < lost - slack:
             failed.add("certificate")
         if record.metrics.get("in_set") is False:
             failed.add("set")
-        if "regret_bound" not in record.metrics and not hasattr(agent, "certificate"):
+        if "regret_bound" not in record.metrics and "certified_regret" not in record.metrics:
             raise SystemExit(f"run {index} claims nothing: {agent.diagnostics()['proof']}")
     return failed, words
 
