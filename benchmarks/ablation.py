@@ -101,7 +101,7 @@ RULES: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
         settings(kernels__own_width=1.0),
         ("PBall2D", "goal only", "LQ"),
     ),
-    "actions share nothing": (settings(kernels__shared=(0.0, 0.0)), ("PBall2D", "goal only", "LQ")),
+    "actions share next to nothing": (settings(kernels__shared=(0.01, 0.01)), ("PBall2D", "goal only", "LQ")),
     "kernels twice as wide": (settings(kernels__width=0.2), ("PBall2D", "goal only", "LQ")),
     "half the landmarks": (settings(displacement__landmarks=300), SMOOTH),
     "no landmarks ahead of the data": (settings(displacement__reach=1), SMOOTH),
