@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from cmerl import notebooks, oracles
 from cmerl.agents import door, storage
 from cmerl.agents.door import StepLimit
+from cmerl.agents.from_logs import FitsLogs
 from cmerl.agents.saved import check_any
 from cmerl.certificates import Certificate, Ledger
 from cmerl.errors import CmerlError, InputError, SharedAgentError
@@ -95,7 +96,7 @@ Callback = Callable[["Agent", EpisodeRecord], bool | None]
 """Called after every episode; returning False ends ``learn``."""
 
 
-class Agent(ABC):
+class Agent(FitsLogs, ABC):
     """Base of all agents.
 
     Args:
@@ -276,6 +277,8 @@ class Agent(ABC):
         tensors["history.regret_kind"] = np.array(kinds, dtype=np.int64)
         about = {"agent": self.name, "horizon": self.horizon, "seed": self.seed, "broken_off": self.broken_off}
         about["metrics"] = [r.metrics for r in self.history]
+        if self.ingested:
+            about["ingested"] = list(self.ingested)
         if (ledger := self._ledger) is not None:
             about["ledger"] = {**ledger.spec(), "first": list(self._first_numbers)}
             tensors |= nested({"ledger": ledger.arrays()})
@@ -329,6 +332,7 @@ class Agent(ABC):
         agent.seed, agent.horizon, agent.broken_off = meta["seed"], meta["horizon"], meta["broken_off"]
         agent.env, agent._model, agent._solution = None, None, None
         agent._latest = Trajectory()
+        agent.ingested = tuple(meta.get("ingested", ()))
         agent._books = "it was saved without one"
         if "ledger" in meta:
             about = dict(meta["ledger"])
