@@ -42,6 +42,7 @@ from cmerl.validation import check_step
 
 if TYPE_CHECKING:  # only provable modes import these
     from cmerl.agents.cme_rl.proving import Balancing, Proving
+    from cmerl.agents.explanation import Explanation
     from cmerl.certificates import PacPolicy
     from cmerl.confidence import ConfidenceSet, Interval
     from cmerl.kernels import Kernel
@@ -291,6 +292,23 @@ class CMERL(Agent):
         self._check_thread()
         check_step(step, self.horizon)
         return np.asarray(self._plan().q(self.states.encode(obs), step)[0])
+
+    def explain(self, obs: Any, step: int = 0, *, explore: bool = True, evidence: int = 10) -> Explanation:
+        """Why the plan prefers an action here: for each, what is expected, on which evidence, and what is hoped for.
+
+        Args:
+            obs: an observation.
+            step: of the episode.
+            explore: whether the plan is the optimistic one that the next episode would play.
+            evidence: past transitions an action that are listed, the heaviest first.
+        """
+        from cmerl.agents.cme_rl.explaining import explain
+
+        self._check_thread()
+        check_step(step, self.horizon)
+        kind = "plan of the next episode" if explore else "plan without optimism"
+        plan = self._plan(explore)
+        return explain(plan, self.model, (self.states, self.actions), obs, step, kind, evidence)
 
     def value_bounds(self, obs: Any, step: int = 0) -> tuple[float, float]:
         """(lower, upper) bounds on V* that hold with probability 1 − delta, in provable modes."""
