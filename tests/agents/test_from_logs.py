@@ -135,6 +135,17 @@ def test_a_run_is_a_log(tmp_path: Path) -> None:
         results.logged(env="other")
 
 
+def test_logs_wait_for_the_end_of_an_episode() -> None:
+    agent = cmerl.CMERL(river())
+    episode = agent.episode()
+    episode.act(0)
+    episode.observe(0.0, 1)
+    with pytest.raises(InputError, match="an episode is open"):
+        agent.fit(played(1, river()))
+    episode.close()
+    assert agent.fit(played(1, river())).model.n == 21
+
+
 def test_without_an_environment_there_is_nothing_to_check_with(tmp_path: Path) -> None:
     cmerl.CMERL(river()).save(tmp_path / "a.cmerl")
     with pytest.raises(InputError, match="no environment to check logs with"):

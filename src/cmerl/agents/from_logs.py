@@ -25,6 +25,7 @@ class Learner(Protocol):
     horizon: int
     ingested: tuple[LogRecord, ...]
     _first_numbers: tuple[int, int]
+    _open: Any
 
     @property
     def _ledger(self) -> Ledger | None: ...
@@ -65,6 +66,8 @@ class FitsLogs:
             raise InputError(
                 "this agent has no environment to check logs with: load it with CMERL.load(path, env=env)"
             )
+        if self._open is not None and self._open.step > 0:
+            raise InputError("an episode is open, and logs would come into its middle: close it first")
         found = logs.read(episodes, columns).within(self.env.observation_space, self.env.action_space)
         about = found.provenance()
         if any(about["sha256"] == before["sha256"] for before in self.ingested):

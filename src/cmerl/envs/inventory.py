@@ -126,6 +126,7 @@ class Inventory(FiniteMDP):
 
 
 def prices_of(given: dict[str, float]) -> Prices:
+    """Prices from a mapping, whose names are checked."""
     known = [field.name for field in fields(Prices)]
     if unknown := set(given) - set(known):
         raise InputError(f"prices know {', '.join(known)}, but were given {', '.join(sorted(unknown))}.")

@@ -14,6 +14,7 @@ from cmerl.envs.inventory import Prices, demand_law, prices_of
 from cmerl.errors import InputError
 
 COSTS = {"sale": 0.0, "unit": 0.0, "order": 0.0, "holding": 1.0, "backlog": 4.0, "lost": 4.0}
+MOST_ENTRIES = 10**8  # of the table P
 
 
 class LeadTimeInventory(FiniteMDP):
@@ -22,8 +23,8 @@ class LeadTimeInventory(FiniteMDP):
     In each period a units are ordered, which arrive at the start of the period ``lead_time`` later; then customers
     come. Demand that exceeds the stock is owed up to ``backlog`` units, and lost beyond it; what does not fit into the
     store is sent back. The reward is minus the cost of the period with the demand that came, and ``R`` its
-    expectation. Observed are the stock, negative where units are owed, and the orders under way, the next one first:
-    (level, q₁, …).
+    expectation. Observed are the stock, negative where units are owed, and what it would be after the next arrival,
+    after the next two, and so on, if nobody came; the last of these is the inventory position.
 
     Args:
         lead_time: periods from an order to its arrival, at least 1.
@@ -70,7 +71,7 @@ class LeadTimeInventory(FiniteMDP):
         self.levels, self.pipelines = table[:, 0], table[:, 1:]
         P, R = self._tables(states)
         start = self._index[(check_index("stock", stock, capacity + 1), *(0,) * (self.lead_time - 1))]
-        super().__init__(P, R, start=start, horizon=horizon, coordinates=table.astype(np.float64))
+        super().__init__(P, R, start=start, horizon=horizon, coordinates=np.cumsum(table, axis=1, dtype=np.float64))
 
     def step(self, action: SupportsIndex) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Order, meet one period's demand and pay its cost; both ending flags are always False."""
@@ -85,7 +86,7 @@ class LeadTimeInventory(FiniteMDP):
         return observation, reward, False, False, {**info, "demand": demand}
 
     def period(self, state: tuple[int, ...], order: int, demand: int) -> tuple[tuple[int, ...], float]:
-        """What a period makes of (level, q₁, …), and its reward."""
+        """What a period makes of the stock and the orders under way, (level, q₁, …), and its reward."""
         level, *travelling = (*state, order)
         left = max(level - demand, self.lowest)
         sold, p = level - left, self.prices
