@@ -18,7 +18,18 @@ import typer
 from cmerl.errors import CmerlError
 from cmerl.files import reason
 
-COMMANDS = ("run", "resume", "report", "watch", "tune", "theory", "envs", "agents", "check")  # as --help lists them
+COMMANDS = (
+    "run",
+    "resume",
+    "report",
+    "watch",
+    "act",
+    "tune",
+    "theory",
+    "envs",
+    "agents",
+    "check",
+)  # as --help lists them
 
 MISTAKE, FAILED_UNIT, INTERRUPTED, TERMINATED = 2, 1, 130, 143  # exit codes
 
