@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from cmerl.envs.checks import check_count, check_index, check_numbers
 from cmerl.envs.finite import FiniteMDP, Floats
 from cmerl.errors import InputError
+from cmerl.kernels import RBF, Columns, Constant, Kernel, StateAction
 
 # A day of hourly prices, in cents a kWh: cheap at night and at noon, dear in the morning and in the evening.
 DAY = (18, 16, 15, 15, 16, 20, 28, 36, 38, 32, 25, 20, 17, 16, 18, 22, 30, 40, 45, 43, 36, 29, 24, 20)
@@ -59,6 +60,7 @@ class Battery(FiniteMDP):
         self.states = list(product(range(hours + 1), range(self.capacity + 1), range(len(self.factors))))
         self._index = {state: s for s, state in enumerate(self.states)}
         P, R = self._tables()
+        self.reward_range = (float(R.min()), float(R.max()))
         start = np.zeros(len(self.states))
         first = check_index("charge", charge, self.capacity + 1)
         start[[self._index[0, first, f] for f in range(len(self.factors))]] = 1.0 / len(self.factors)
@@ -69,6 +71,18 @@ class Battery(FiniteMDP):
                 (c, p if h < hours else float(f), h) for (c, p, h), (_, _, f) in zip(seen, self.states, strict=True)
             ]
         super().__init__(P, R, start=start, horizon=hours, coordinates=np.array(seen, dtype=np.float64))
+
+    @staticmethod
+    def kernel() -> Kernel:
+        """A kernel that knows what depends on what, for ``CMERL(kernel=…)``.
+
+        What an hour earns depends on the charge, the price and the action; what follows, on the charge and the hour,
+        and on the price and the hour. Lengthscales are shares of the observed ranges, and of an action.
+        """
+        earned = StateAction(Columns(RBF((0.2, 0.3)), (0, 1)), RBF(1.0))
+        charge = StateAction(Columns(RBF((0.2, 0.08)), (0, 2)), RBF(1.0))
+        price = StateAction(Columns(RBF((0.3, 0.08)), (1, 2)), Constant(1.0))
+        return earned + charge + price
 
     def trade(self, charge: int, action: int, price: float) -> tuple[int, float]:
         """The charge after an hour, and the money; action 0 … 2·power discharges, rests or charges."""
