@@ -7,7 +7,22 @@ from typing import TYPE_CHECKING, Any
 
 from cmerl.envs.registration import register_soon as _register_soon
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # what __getattr__ imports on first use, for type checkers and editors
+    from cmerl import (
+        agents,
+        checking,
+        confidence,
+        embedding,
+        envs,
+        errors,
+        experiments,
+        kernels,
+        oracles,
+        planning,
+        report,
+        theory,
+        wrappers,
+    )
     from cmerl.agents import CMERL
     from cmerl.checking import check_agent, check_embedding, check_env, check_kernel
     from cmerl.embedding import ConditionalMeanEmbedding
@@ -17,10 +32,23 @@ __all__ = [
     "CMERL",
     "ConditionalMeanEmbedding",
     "__version__",
+    "agents",
     "check_agent",
     "check_embedding",
     "check_env",
     "check_kernel",
+    "checking",
+    "confidence",
+    "embedding",
+    "envs",
+    "errors",
+    "experiments",
+    "kernels",
+    "oracles",
+    "planning",
+    "report",
+    "theory",
+    "wrappers",
 ]
 
 _register_soon()
@@ -44,6 +72,7 @@ _MODULES = (
     "kernels",
     "oracles",
     "planning",
+    "report",
     "theory",
     "wrappers",
 )

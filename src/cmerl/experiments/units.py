@@ -25,7 +25,6 @@ from cmerl.experiments.rollouts import RegretEstimate
 from cmerl.experiments.snapshots import Recorder
 from cmerl.experiments.spec import AgentSpec, EnvironmentSpec, Spec
 from cmerl.experiments.spec_errors import nearest
-from cmerl.files import reason
 from cmerl.kernels import from_spec
 
 FORMAT = 1  # of journals
@@ -233,14 +232,3 @@ def plain(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [plain(item) for item in value]
     return plain(value.tolist()) if isinstance(value, np.ndarray | np.generic) else str(value)
-
-
-def sentence(error: BaseException) -> str:
-    """Why a unit failed, in one line."""
-    if isinstance(error, CmerlError):
-        return " ".join(str(error).split())
-    if isinstance(error, OSError) and error.errno is not None:
-        return reason(error)
-    if isinstance(error, MemoryError):
-        return "memory is short: play fewer runs at a time (--jobs), or raise the limit"
-    return f"{type(error).__name__}: {error}".strip().rstrip(":").replace("\n", " ")

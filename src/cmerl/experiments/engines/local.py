@@ -21,9 +21,10 @@ from joblib.externals.loky import ProcessPoolExecutor
 
 from cmerl.experiments.engines.base import EpisodeFinished, Event, Task, UnitFailed, UnitFinished, UnitStarted
 from cmerl.experiments.engines.log import LogFile
+from cmerl.experiments.failures import failure_of, sentence
 from cmerl.experiments.journal import FileJournal, Tail
 from cmerl.experiments.packing import unpack
-from cmerl.experiments.units import Unit, play, sentence
+from cmerl.experiments.units import Unit, play
 
 log = logging.getLogger("cmerl")
 
@@ -98,7 +99,7 @@ class _Attempt:
         except Exception as error:  # what loky itself has to say
             return UnitFailed(unit, sentence(error))
         if "failure" in result:
-            return UnitFailed(unit, result["failure"])
+            return UnitFailed(unit, *result["failure"])
         return UnitFinished(unit, result["report"])
 
 
@@ -159,14 +160,14 @@ def _die_with_parent() -> None:
 
 
 def _work(unit: Unit, path: Path, log_level: int) -> dict[str, Any]:
-    """Play a unit; a failure is returned as a sentence."""
+    """Play a unit; a failure is returned as a sentence with its place, its traceback goes to the log."""
     _log_to(path.parents[1] / "run.log", log_level)
     try:
         with FileJournal(path) as journal:
             return {"report": play(unit, journal)}
     except (Exception, SystemExit) as error:
-        log.info("%s failed", unit.title, exc_info=True)
-        return {"failure": sentence(error)}
+        log.error("%s failed", unit.title, exc_info=True)
+        return {"failure": failure_of(error)}
 
 
 def _log_to(path: Path, level: int) -> None:
