@@ -70,6 +70,7 @@ _MODULES = (
     "errors",
     "experiments",
     "kernels",
+    "logs",
     "oracles",
     "planning",
     "report",

@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 
 import pytest
+import worlds
 
 from cmerl import experiments
 from cmerl.cli import main
@@ -97,3 +98,8 @@ def test_a_failure_names_the_line_that_raised_and_where_its_traceback_is(
     results = experiments.load(run)
     assert [(f["seed"], f["episodes"], place in f["where"]) for f in results.failures] == [(0, 3, True), (1, 3, True)]
     assert "2 failed" in repr(results)
+
+
+def test_an_observation_that_cannot_say_its_name_is_refused_in_every_room() -> None:
+    for name in ("cme-rl", "ucbvi"):
+        assert worlds._play("object", name, True, seed=0) == "refused with its place"

@@ -148,7 +148,7 @@ def keeper(
 ) -> Callable[[agents.Agent, EpisodeRecord], None]:
     """A callback for ``agent.learn`` that writes every episode down; ``past`` are the lessons of those before."""
     estimate = RegretEstimate(unit, agent)
-    recorder = Recorder(agent) if unit.snapshots else None
+    recorder = Recorder(agent, unit.episodes) if unit.snapshots else None
     if recorder is not None:
         for lesson in past:
             recorder.see(lesson)

@@ -16,8 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import joblib
-from joblib.externals.loky import ProcessPoolExecutor
+from loky import ProcessPoolExecutor, cpu_count
 
 from cmerl.experiments.engines.base import EpisodeFinished, Event, Task, UnitFailed, UnitFinished, UnitStarted
 from cmerl.experiments.engines.log import LogFile
@@ -38,7 +37,7 @@ class LocalEngine:
     """Plays ``jobs`` units at a time; by default as many as there are cores."""
 
     def __init__(self, jobs: int | None = None) -> None:
-        self.jobs = jobs or joblib.cpu_count()
+        self.jobs = jobs or cpu_count()
 
     def run(self, tasks: Sequence[Task]) -> Generator[Event, None, None]:
         """Play all tasks; closing the generator kills the workers, which journals are made for."""
