@@ -229,7 +229,7 @@ class CMERL(Agent):
             raise MissingConstantError(f"bonus {mode.name!r} proves from counts, and cannot: {self._books}")
         if len(self.actions) != ledger.world.actions:
             raise InputError(f"bonus {mode.name!r} ranges over all actions of the space: drop actions=…")
-        return CountingPlanner(mode, ledger, all_states)
+        return CountingPlanner(mode, ledger, all_states, self.history)
 
     # --- for users ---
 

@@ -141,7 +141,8 @@ class Proving:
         counting = self._planner.counting
         if counting is not None:
             known = self._planner.options.certify and isinstance(self._world, oracles.FiniteModel)
-            return {"played": counting.guarded_by, **(counting.check(self._world, self._solution) if known else {})}
+            said = counting.evidence(pending.state_actions[0])
+            return {**said, **(counting.check(self._world, self._solution) if known else {})}
         assert isinstance(plan, Plan)
         self.proofs.check_return(pending.total_reward, self._planner.options.max_return)
         so_far = self._history[-1].metrics.get("excess") if self._history else 0.0
