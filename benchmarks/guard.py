@@ -5,8 +5,8 @@
     python benchmarks/guard.py reckless       # the same with a prior a hundred times too small
 
 Each line gives the regret of `practical`, of the same without planning anew inside an episode ("one plan"), which is
-all that a guard can propose, and of `guarded`; mean ± standard error over seeds, in parentheses the episodes of the KL
-plan. The rule of `choose`: the smallest κ that costs at most a tenth more than one plan on every chain.
+all that a guard can propose, and of `guarded`; mean ± standard error over seeds, in parentheses the episodes of the
+KL plan. The rule of `choose`: the smallest κ that costs at most a tenth more than one plan on every chain.
 """
 
 from __future__ import annotations
