@@ -1,6 +1,7 @@
 """Which κ suits the guard: chosen on chains drawn at random, confirmed once on worlds that had no say.
 
     python benchmarks/guard.py choose         # κ on random chains, with the default's prior and with a reckless one
+    python benchmarks/guard.py choose --kappas 2 3 --seeds 12      # those that are left, with more seeds
     python benchmarks/guard.py confirm        # the default κ beside `practical`, in the named worlds
     python benchmarks/guard.py reckless       # the same with a prior a hundred times too small
 
@@ -14,7 +15,7 @@ from __future__ import annotations
 import argparse
 import logging
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -83,7 +84,7 @@ def regret(world: World, seed: int, options: dict[str, Any]) -> tuple[float, int
     return sum(r.regret or 0.0 for r in history), sum(r.metrics.get("played") == "kl" for r in history)
 
 
-def contenders(scale: float, kappas: tuple[float, ...]) -> dict[str, dict[str, Any]]:
+def contenders(scale: float, kappas: Sequence[float]) -> dict[str, dict[str, Any]]:
     """Options of the agents to compare, with a prior of that scale."""
     found: dict[str, dict[str, Any]] = {"one plan": {"bonus": Practical(prior_scale=scale), "replan": False}}
     return found | {f"κ = {k:g}": {"bonus": Guarded(kappa=k, prior_scale=scale)} for k in kappas}
@@ -111,6 +112,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=4)
     parser.add_argument("--first-seed", type=int, default=900)
     parser.add_argument("--worlds", nargs="*", help="some of them")
+    parser.add_argument("--kappas", type=float, nargs="*", default=KAPPAS, help="what choose compares")
     given = parser.parse_args()
     logging.getLogger("cmerl").setLevel(logging.ERROR)
     seeds = range(given.first_seed, given.first_seed + given.seeds)
@@ -125,13 +127,13 @@ def main() -> None:
             + " | ".join(f"{(x / found['practical']).max():.2f}" for x in found.values())
         )
         return
-    good = table(worlds, contenders(1.0, KAPPAS), seeds)
-    bad = table(worlds, contenders(RECKLESS, KAPPAS), seeds)
+    good = table(worlds, contenders(1.0, given.kappas), seeds)
     costs = {name: (x / good["one plan"]).max() for name, x in good.items()}
-    left = {name: np.exp(np.log(x / bad["one plan"]).mean()) for name, x in bad.items()}
     print("| worst ratio to one plan | " + " | ".join(f"{x:.2f}" for x in costs.values()) + " |")
-    print("| reckless prior, geometric mean of ratios to one plan | " + " | ".join(f"{x:.2f}" for x in left.values()))
-    print("chosen:", next((k for k in KAPPAS if costs[f"κ = {k:g}"] <= 1.1), None))
+    print("chosen:", next((k for k in given.kappas if costs[f"κ = {k:g}"] <= 1.1), None))
+    bad = table(worlds, contenders(RECKLESS, given.kappas), seeds)
+    left = {name: np.exp(np.log(x / bad["one plan"]).mean()) for name, x in bad.items()}
+    print("| geometric mean of ratios to one plan | " + " | ".join(f"{x:.2f}" for x in left.values()) + " |")
 
 
 if __name__ == "__main__":
