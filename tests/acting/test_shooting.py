@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import threading
 from dataclasses import replace
 from typing import Any
 
@@ -98,6 +99,9 @@ class Watched:
     def value(self, coef: Any, there: Any) -> Any:
         self.valued += 1
         return self.view.value(coef, there)
+
+    def scaled(self, states: Any) -> Any:
+        return self.view.scaled(states)
 
 
 def test_actions_are_held_between_decisions_and_a_search_goes_on_or_begins_anew() -> None:
@@ -245,3 +249,70 @@ def test_a_pole_is_swung_up_within_a_few_episodes() -> None:
     agent = CMERL(gymnasium.make("cmerl/CartPoleSwingUp-v0"), seed=0, reward_range=(0.0, 1.0)).learn(7)
     assert agent.policy().searches
     assert max(r.ret for r in agent.history) > 80.0  # a plan alone reaches about 50
+
+
+def test_a_deadline_that_has_passed_leaves_the_plan() -> None:
+    embedding = learned()
+    plan, start = planned(embedding), np.array([[0.4, 0.5]])
+    actor = Shooting(hold=1, length=4).begin_episode(plan, ACTIONS, (3,))
+    np.testing.assert_array_equal(actor.act(start, 2, deadline=0.0), ACTIONS[plan.act(start, 2)[0]])
+
+
+def test_a_deadline_far_away_changes_nothing() -> None:
+    plan = planned(learned())
+    starts = np.random.default_rng(1).uniform([0.1, 0.2], [0.9, 0.9], (10, 1, 2))
+    for start in starts:
+        free, timed = (Shooting(hold=2, length=4).begin_episode(plan, ACTIONS, (3,)) for _ in range(2))
+        for step in range(4):
+            np.testing.assert_array_equal(timed.act(start, step, deadline=np.inf), free.act(start, step))
+
+
+def seen(agent: CMERL) -> list[Any]:
+    """Observations of an episode that the agent's plan would play."""
+    env, play = pendulum().env, agent.policy().begin_episode()
+    path = [env.reset(seed=5)[0]]
+    for step in range(12):
+        path.append(env.step(play(path[-1], step))[0])
+    return path[:-1]
+
+
+@pytest.mark.usefixtures("searching")
+def test_a_search_goes_on_from_step_to_step_as_in_an_episode() -> None:
+    agent = pendulum().learn(2)
+    lesson: list[Any] = []
+    policy = agent.policy()
+    agent.learn(1, callback=lambda agent, record: lesson.append(agent.lesson()))
+    played = lesson[0]["actions"]
+    assert policy.searches
+    for _ in range(2):  # from step 0 on it begins anew
+        found = [policy(obs, step) for step, obs in enumerate(lesson[0]["observations"][:-1])]
+        np.testing.assert_array_equal(found, played)
+
+
+@pytest.mark.usefixtures("searching")
+def test_predict_keeps_its_search_and_answers_the_same_question_alike() -> None:
+    agent = pendulum().learn(2)
+    path = seen(agent)
+    policy = agent.policy().begin_episode()
+    for step, obs in enumerate(path):
+        action = policy(obs, step)
+        assert agent.predict(obs, step) == action
+        assert agent.predict(obs, step) == action
+    assert agent.predict(path[0], 5) == agent.policy()(path[0], 5)  # any other step begins anew
+
+
+@pytest.mark.usefixtures("searching")
+def test_threads_that_share_a_policy_search_for_themselves() -> None:
+    agent = pendulum().learn(2)
+    policy, path = agent.policy(), seen(agent)[:6]
+    alone = [policy(obs, step) for step, obs in enumerate(path)]
+    found: list[Any] = []
+
+    def ask() -> None:
+        found.extend(policy(obs, step) for step, obs in enumerate(path))
+
+    policy(path[0], 0)  # this thread is on its way, too
+    worker = threading.Thread(target=ask)
+    worker.start()
+    worker.join()
+    assert found == alone

@@ -30,6 +30,6 @@ class GreedyActor:
     plan: Plan | TablePlan
     actions: FloatArray
 
-    def act(self, state: FloatArray, step: int) -> FloatArray:
-        """The best candidate (d_a,)."""
+    def act(self, state: FloatArray, step: int, deadline: float | None = None) -> FloatArray:
+        """The best candidate (d_a,); there is nothing to cut short."""
         return np.asarray(self.actions[self.plan.act(state, step)[0]])

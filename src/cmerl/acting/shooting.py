@@ -6,6 +6,7 @@ are. Sequences are drawn around the best one so far, and inside an episode every
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -31,6 +32,8 @@ class Shooting:
         first_rounds: as many more times at the first decision.
         shares: of its actions in which a trial differs from the best so far.
         landmarks: states at which V is known: it only ends a search, so they may be few.
+        batch: sequences that are tried at once when time is limited.
+        surprise: standard deviations by which a state may miss what was expected for a search to go on from there.
     """
 
     hold: int = 3
@@ -39,6 +42,8 @@ class Shooting:
     first_rounds: int = 5
     shares: tuple[float, ...] = (0.1, 0.3, 0.6)
     landmarks: int = 300
+    batch: int = 16
+    surprise: float = 0.5
 
     def begin_episode(self, plan: Plan | TablePlan, actions: FloatArray, seed: Sequence[int]) -> ShootingActor:
         """Search through one episode."""
@@ -56,12 +61,16 @@ class ShootingActor:
         self._actions, self._seed = actions, seed
         self._best: IntArray | None = None
         self._decided = 0  # the step at which
+        self._last: tuple[FloatArray, int] | None = None  # the state and step asked for last
+        self._pace = 0.0  # seconds that a batch of trials took, the slowest of late
 
-    def act(self, state: FloatArray, step: int) -> FloatArray:
+    def act(self, state: FloatArray, step: int, deadline: float | None = None) -> FloatArray:
         """The action (d_a,) at an encoded state (1, d)."""
-        return np.asarray(self._actions[self.choose(state, step)])
+        chosen = self.choose(state, step, deadline)
+        self._last = state[0], step
+        return np.asarray(self._actions[chosen])
 
-    def choose(self, state: FloatArray, step: int) -> int:
+    def choose(self, state: FloatArray, step: int, deadline: float | None = None) -> int:
         """Its number."""
         since, hold = step - self._decided, self._settings.hold
         if self._best is not None and 0 < since < hold:
@@ -73,9 +82,32 @@ class ShootingActor:
         rng = np.random.default_rng((*self._seed, step))
         for _ in range(rounds):
             trials = self._trials(best, rng)
-            best = trials[int(np.argmax(self._returns(state[0], trials, step)))]
+            if deadline is None:
+                best = trials[int(np.argmax(self._returns(state[0], trials, step)))]
+            else:
+                best = self._best_by(deadline, state[0], trials, step)
         self._best, self._decided = best, step
         return int(best[0])
+
+    def _best_by(self, deadline: float, state: FloatArray, trials: IntArray, step: int) -> IntArray:
+        """The best of the trials that can be followed by then, in batches; the first one is the best so far."""
+        best, most = trials[0], -np.inf
+        for batch in np.array_split(trials, -(-len(trials) // self._settings.batch)):
+            begun = time.perf_counter()
+            if begun + self._pace > deadline:
+                break
+            returns = self._returns(state, batch, step)
+            if returns.max() > most:
+                best, most = batch[int(np.argmax(returns))], float(returns.max())
+            self._pace = max(0.9 * self._pace, time.perf_counter() - begun)
+        return np.asarray(best)
+
+    def expects(self, state: FloatArray, step: int) -> bool:
+        """Whether the search has led to this state (1, d) at this step, so that it can go on from there."""
+        if self._best is None or self._last is None or step != self._last[1] + 1:
+            return False
+        there, _, _ = self._view.follow(self._last[0], self._best[None, :1], 1, 1)
+        return bool((np.abs(self._view.scaled(state[0]) - there[0]) <= self._settings.surprise).all())
 
     def _trials(self, best: IntArray, rng: np.random.Generator) -> IntArray:
         """Sequences (n, k): the best so far, and some that differ from it here and there."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import threading
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cmerl.acting import Actor, EpisodeActor, Greedy, Shooting
+from cmerl.agents.door import own
 from cmerl.errors import InputError
 from cmerl.finite import TablePlan
 from cmerl.planning import Plan
@@ -23,7 +26,10 @@ FloatArray = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class PlanPolicy:
-    """What a plan would do: a function of the observation and the step, whatever was asked before.
+    """What a plan would do: a function of the observation and the step.
+
+    A search that is asked step after step, for states that it has led to, goes on from what it has found; asked for
+    anything else it begins anew. Each thread that shares a policy has a search of its own.
 
     Attributes:
         plan: the plan.
@@ -38,10 +44,21 @@ class PlanPolicy:
     actions: ActionSet
     actor: Actor = field(default_factory=Greedy)
     seed: tuple[int, ...] = ()
+    _asked: LastAsked = field(init=False, repr=False, compare=False, default_factory=lambda: LastAsked())
 
     def __call__(self, obs: Any, step: int) -> Any:
-        """What an episode that begins with this observation at ``step`` would play."""
-        return self.begin_episode()(obs, step)
+        """What an episode would play that came to this observation at ``step``."""
+        if not self.searches:
+            return self.begin_episode()(obs, step)
+        asked, state = self._asked, self.states.encode(obs)
+        if asked.step == step and asked.state == state.tobytes():
+            return own(asked.action)
+        going_on = asked.episode is not None and asked.step + 1 == step and asked.episode.expects(state, step)
+        episode = asked.episode if going_on and asked.episode is not None else self.begin_episode()
+        asked.step = -1  # nothing is known if the search is interrupted
+        action = episode(obs, step)
+        asked.episode, asked.step, asked.state, asked.action = episode, step, state.tobytes(), own(action)
+        return action
 
     def begin_episode(self) -> PlanEpisode:
         """The same policy for one episode: a search then goes on from what it has found at the step before."""
@@ -60,6 +77,19 @@ class PlanPolicy:
         return values[self.plan.table(self.states.encode_many(observations))]
 
 
+class LastAsked(threading.local):
+    """What a policy was asked last in this thread: its search, the step, the encoded state, and the answer."""
+
+    episode: PlanEpisode | None = None
+    step: int = -1
+    state: bytes = b""
+    action: Any = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copies begin anew."""
+        return LastAsked, ()
+
+
 @dataclass(frozen=True, eq=False)
 class PlanEpisode:
     """A policy on its way through one episode."""
@@ -69,8 +99,17 @@ class PlanEpisode:
 
     def __call__(self, obs: Any, step: int) -> Any:
         """The action for an observation at ``step``, asked for step after step."""
+        return self.within(obs, step, None)
+
+    def within(self, obs: Any, step: int, deadline: float | None) -> Any:
+        """The same by a deadline of ``time.perf_counter``: the best action found so far."""
         check_step(step, self.policy.plan.task.problem.horizon)
-        return self.policy.actions.decode(self.actor.act(self.policy.states.encode(obs), step))
+        return self.policy.actions.decode(self.actor.act(self.policy.states.encode(obs), step, deadline))
+
+    def expects(self, state: FloatArray, step: int) -> bool:
+        """Whether its search has led to an encoded state (1, d) at this step."""
+        expects: Callable[[FloatArray, int], bool] | None = getattr(self.actor, "expects", None)
+        return expects is not None and expects(state, step)
 
 
 @dataclass(frozen=True)

@@ -93,6 +93,10 @@ class SimulatingView(View, Protocol):
         """The V that ``coef`` was made from, where ``follow`` has led (n,)."""
         ...
 
+    def scaled(self, states: FloatArray) -> FloatArray:
+        """Encoded states (…, d) in the units of what ``follow`` returns, of about unit variance."""
+        ...
+
 
 class Model(Protocol):
     """A transition law learned from data."""

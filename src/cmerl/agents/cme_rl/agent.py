@@ -18,20 +18,22 @@ from cmerl.errors import CmerlError
 
 if TYPE_CHECKING:
     import gymnasium
-    from numpy.typing import ArrayLike
+    import numpy as np
+    from numpy.typing import ArrayLike, NDArray
 
     from cmerl.acting import Actor
-    from cmerl.agents.base import FloatArray
     from cmerl.agents.cme_rl.options import Auto, RewardFunction
     from cmerl.agents.cme_rl.parts import Backward
     from cmerl.agents.cme_rl.planner import AnyPlan, Planner
     from cmerl.agents.cme_rl.proving import Proving
     from cmerl.agents.cme_rl.settings import Settings
+    from cmerl.agents.explanation import Explanation
     from cmerl.agents.storage import Tensors
     from cmerl.certificates import PacPolicy
     from cmerl.confidence import ConfidenceSet, Interval, Mode
     from cmerl.embedding import ConditionalMeanEmbedding
     from cmerl.kernels import Kernel
+    from cmerl.logs import LoggedEpisode
     from cmerl.optimism import Optimism
     from cmerl.spaces import Angles
 
@@ -196,6 +198,9 @@ class CMERL(Agent):
         if proving is not None:
             proving.check_constants()
 
+    def _ingest(self, episodes: Sequence[LoggedEpisode]) -> None:
+        self.learner.ingest(episodes)
+
     def _break_off(self) -> None:
         self.learner.break_off()
         with contextlib.suppress(CmerlError):
@@ -247,14 +252,27 @@ class CMERL(Agent):
         """The embedding (of the first step, if each step has its own), on encoded states and actions."""
         return self.model.embedding
 
-    def q_values(self, obs: Any, step: int = 0) -> FloatArray:
+    def q_values(self, obs: Any, step: int = 0) -> NDArray[np.float64]:
         """Optimistic Q (A,) in the environment's units."""
         self._check_thread()
         return self.planner.q_values(obs, step)
 
     def diagnostics(self) -> dict[str, Any]:
         """What was chosen, what was learned, and numerical health."""
-        return diagnostics.report(self.planner, self.history, self.proving if self.mode.provable else None)
+        proving = self.proving if self.mode.provable else None
+        return diagnostics.report(self.planner, self.history, self.ingested, proving)
+
+    def explain(self, obs: Any, step: int = 0, *, explore: bool = True, evidence: int = 10) -> Explanation:
+        """Why the plan prefers an action here: for each, what is expected, on which evidence, and what is hoped for.
+
+        Args:
+            obs: an observation.
+            step: of the episode.
+            explore: whether the plan is the optimistic one that the next episode would play.
+            evidence: past transitions an action that are listed, the heaviest first.
+        """
+        self._check_thread()
+        return diagnostics.explain(self.planner, obs, step, explore=explore, evidence=evidence)
 
     def __repr__(self) -> str:
         return f"CMERL({self.label}, horizon={self.horizon}, episodes={len(self.history)}, kernel={self.kernel!r})"
@@ -295,7 +313,7 @@ class CMERL(Agent):
         policy = self.policy()
         return self.proving.last_policy(policy, self.certificate(policy).policy_loss_bound, epsilon, delta)
 
-    def _reward_claim(self) -> tuple[tuple[float, float] | None, FloatArray | None]:
+    def _reward_claim(self) -> tuple[tuple[float, float] | None, NDArray[np.float64] | None]:
         return self.planner.reward_claim()
 
     @property
@@ -313,8 +331,21 @@ class CMERL(Agent):
 
     @property
     def _host(self) -> Host:
-        begun = lambda: len(self.history) + self.broken_off + 1  # noqa: E731  # t counts all that were begun
-        return Host(self.env, self.horizon, self.seed, self._rng, self.history, begun, self._may_end)
+        return Host(
+            self.env,
+            self.horizon,
+            self.seed,
+            self._rng,
+            self.history,
+            learned=self._learned_from,
+            broken_off=lambda: self.broken_off,
+            may_end=self._may_end,
+        )
+
+    def _learned_from(self) -> int:
+        """Episodes that were learned from, played or logged; a long log counts as many of them."""
+        logged = (max(record["episodes"], record["transitions"] // self.horizon) for record in self.ingested)
+        return len(self.history) + int(sum(logged))
 
     def _state(self) -> tuple[Tensors, dict[str, Any]]:
         contradicted = self.proving.contradicted if self.mode.provable else []

@@ -35,7 +35,8 @@ class Host(NamedTuple):
         seed: root of all randomness.
         rng: a generator for a purpose.
         history: its episodes.
-        begun: t, how many it has begun with the next one.
+        learned: how many episodes it has learned from, logged ones too.
+        broken_off: how many it has begun and not finished.
         may_end: whether an episode may end early, as far as is known beforehand.
     """
 
@@ -44,7 +45,8 @@ class Host(NamedTuple):
     seed: int
     rng: Callable[..., np.random.Generator]
     history: Sequence[EpisodeRecord]
-    begun: Callable[[], int]
+    learned: Callable[[], int]
+    broken_off: Callable[[], int]
     may_end: bool
 
 
@@ -80,7 +82,8 @@ def assemble(
     reward = known_reward(options, states, actions, rewards, all_states)
 
     def now() -> Moment:
-        return Moment(len(host.history), host.begun())
+        learned = host.learned()
+        return Moment(len(host.history), learned, learned + host.broken_off() + 1)
 
     planner = Planner(
         options, states, actions, host.horizon, model, rewards, reward, all_states, host.rng, now, parts

@@ -14,12 +14,17 @@ from cmerl.agents.cme_rl.planner import Planner
 from cmerl.agents.cme_rl.update_buffer import UpdateBuffer
 from cmerl.agents.policies import PlanPolicy
 from cmerl.planning import make_plan
+from cmerl.validation import check_step
 
 if TYPE_CHECKING:
     from cmerl.agents.cme_rl.proving import Proving
+    from cmerl.agents.explanation import Explanation
+    from cmerl.agents.from_logs import LogRecord
 
 
-def report(planner: Planner, history: Sequence[EpisodeRecord], proving: Proving | None) -> dict[str, Any]:
+def report(
+    planner: Planner, history: Sequence[EpisodeRecord], ingested: Sequence[LogRecord], proving: Proving | None
+) -> dict[str, Any]:
     """What was chosen, what was learned, and numerical health."""
     model, options = planner.model, planner.options
     errors = [r.metrics["model_error"] for r in history if "model_error" in r.metrics]
@@ -31,11 +36,22 @@ def report(planner: Planner, history: Sequence[EpisodeRecord], proving: Proving 
         "lam": options.lam,
         "reward range": planner.rewards.bounds,
         "episodes": len(history),
+        **({"learned from logs": list(ingested)} if ingested else {}),
         **({} if planner.balancing is None else {"learners": planner.balancing.now().report()}),
         **({"prediction of next states": about_next_states(errors)} if history else {}),
         **({"prediction of values": foretold_values(planner, history)} if foretold else {}),
         **model.diagnostics(),
     }
+
+
+def explain(planner: Planner, obs: Any, step: int, *, explore: bool, evidence: int) -> Explanation:
+    """Why a plan prefers an action, with so many pieces of evidence an action."""
+    from cmerl.agents.cme_rl import explaining
+
+    check_step(step, planner.horizon)
+    kind = "plan of the next episode" if explore else "plan without optimism"
+    plan, spaces = planner.plan(explore=explore), (planner.states, planner.actions)
+    return explaining.explain(plan, planner.model, spaces, obs, step, kind, evidence)
 
 
 def foretold_values(planner: Planner, history: Sequence[EpisodeRecord]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,7 +12,9 @@ import numpy as np
 from cmerl.acting import Shooting
 from cmerl.agents.cme_rl.planner import Planner
 from cmerl.agents.cme_rl.update_buffer import Seen, UpdateBuffer
+from cmerl.agents.from_logs import check_length, naming
 from cmerl.errors import CmerlError
+from cmerl.logs import LoggedEpisode
 from cmerl.rollback import all_or_nothing
 
 log = logging.getLogger("cmerl")
@@ -59,6 +62,38 @@ class Learner:
         """Learn inside an episode."""
         self.learn(end=False)
         self.replans += 1
+
+    def ingest(self, episodes: Sequence[LoggedEpisode], *, at_a_time: int = 500) -> None:
+        """Learn what others have played.
+
+        Args:
+            episodes: as they were logged.
+            at_a_time: transitions that are learned in one go: an exact model hands over before it is slow.
+        """
+        self.learn()  # what has waited came first
+        transitions: list[Seen] = []
+        for episode in episodes:
+            with naming(episode):
+                encoded = self._encoded(episode)
+                for seen in encoded:
+                    self._planner.rewards.see(seen.reward, seen.step if seen.done else None)
+                transitions += encoded
+        for start in range(0, len(transitions), at_a_time):
+            self.pending = UpdateBuffer(transitions[start : start + at_a_time])
+            self.learn(end=start + at_a_time >= len(transitions))
+
+    def _encoded(self, episode: LoggedEpisode) -> list[Seen]:
+        """A logged episode as transitions."""
+        planner, last = self._planner, len(episode) - 1
+        if not planner.options.time_homogeneous:
+            check_length(episode, planner.horizon)  # a later step has no law to learn
+        rows = planner.states.encode_many(episode.observations)
+        actions = np.vstack([planner.actions.encode(action) for action in episode.actions])
+        Z, ends = np.hstack([rows[:-1], actions]), planner.horizon - 1
+        return [
+            Seen(min(t, ends), Z[t : t + 1], rows[t + 1 : t + 2], float(r), episode.terminated and t == last)
+            for t, r in enumerate(episode.rewards)
+        ]
 
     def may_wait(self) -> bool:
         """Whether the next episode may go on with the last plan, as what is pending would hardly change it."""

@@ -33,9 +33,16 @@ AnyPlan = Plan | TablePlan
 
 
 class Moment(NamedTuple):
-    """How far an agent has come: episodes finished, and t, all that were begun with the next one."""
+    """How far an agent has come.
+
+    Attributes:
+        episode: episodes finished, which number the next one.
+        learned: those that were learned from, logged ones too.
+        begun: t, all of them and those broken off, with the next one.
+    """
 
     episode: int
+    learned: int
     begun: int
 
 
@@ -101,8 +108,8 @@ class Planner:
 
     def ceilings(self) -> Ceilings:
         """What is assumed where nothing is known."""
-        episodes, most = self.now().episode, self.options.max_return
-        return self.optimism.ceilings(Situation(self.rewards, self.horizon, episodes, self._discount, most))
+        learned, most = self.now().learned, self.options.max_return
+        return self.optimism.ceilings(Situation(self.rewards, self.horizon, learned, self._discount, most))
 
     @property
     def optimism(self) -> Optimism:

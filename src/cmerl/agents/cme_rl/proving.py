@@ -12,7 +12,7 @@ from cmerl import certificates, oracles
 from cmerl.agents.base import EpisodeRecord
 from cmerl.agents.cme_rl.balancing import Balance, balance
 from cmerl.agents.cme_rl.counting import CountingPlanner
-from cmerl.agents.cme_rl.planner import Moment, Planner
+from cmerl.agents.cme_rl.planner import Planner
 from cmerl.agents.cme_rl.transition_store import TransitionStore
 from cmerl.agents.cme_rl.update_buffer import UpdateBuffer
 from cmerl.agents.policies import PlanPolicy
@@ -227,7 +227,7 @@ class Proving:
             if past.n == record["transitions"]:
                 break
             past.update(steps, batch)
-        planner = self._planner.past(past, Moment(episode, record["begun"]))
+        planner = self._planner.past(past, self._planner.now()._replace(episode=episode, begun=record["begun"]))
         if planner.balancing is not None:
             planner.balancing = Balancing(planner, self._history, record["active"])
         return PlanPolicy(planner.plan(), planner.states, planner.actions)
