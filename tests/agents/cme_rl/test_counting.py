@@ -43,7 +43,7 @@ def test_bounds_on_values_hold_at_every_state_and_step_of_random_worlds(bonus, l
 def test_the_kl_plan_is_optimistic_and_its_methods_agree():
     env = random_mdp(4, 3, seed=7, concentration=0.4, horizon=5)
     agent = known(env, seed=0, bonus="kl").learn(25)
-    plan, states = agent._plan(), agent.planner.all_states
+    plan, states = agent.planner.plan(), agent.planner.all_states
     Q = plan.q_table(states)
     assert (Q >= solve(env, 5).Q - 1e-9).all()
     for step in range(5):
@@ -104,12 +104,12 @@ def test_the_account_covers_what_is_played_and_decides_who_plays(kappa):
     states, owed, widths, lost, played = agent.planner.all_states, 0.0, 0.0, 0.0, []
     for episode in range(60):
         upper, balls = agent._ledger.upper[0, 0], agent._ledger.balls
-        task, order = agent._task(), agent.planner.order(episode)
+        task, order = agent.planner.task(), agent.planner.order()
         practical = replace(task, mode=Practical())
         proposed = make_plan(agent.model.embeddings, practical, episode=episode + 1, order=order).table(states)
         low, high = (values[0, 0] for values in balls.interval(proposed))
         covered = episode == 0 or owed + upper - low <= kappa * (widths + high - low)
-        table = agent._plan().table(states)
+        table = agent.planner.plan().table(states)
         low, high = (values[0, 0] for values in balls.interval(table))
         owed, widths = owed + upper - low, widths + high - low
         record = agent.learn(1).history[-1]
