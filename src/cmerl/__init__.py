@@ -17,6 +17,7 @@ if TYPE_CHECKING:  # what __getattr__ imports on first use, for type checkers an
         errors,
         experiments,
         kernels,
+        logs,
         oracles,
         planning,
         report,
@@ -26,6 +27,7 @@ if TYPE_CHECKING:  # what __getattr__ imports on first use, for type checkers an
     from cmerl.agents import CMERL
     from cmerl.checking import check_agent, check_embedding, check_env, check_kernel
     from cmerl.embedding import ConditionalMeanEmbedding
+    from cmerl.exported import load as load_policy
 
 __version__ = "0.2.0"
 __all__ = [
@@ -44,6 +46,8 @@ __all__ = [
     "errors",
     "experiments",
     "kernels",
+    "load_policy",
+    "logs",
     "oracles",
     "planning",
     "report",
@@ -53,13 +57,14 @@ __all__ = [
 
 _register_soon()
 
-_HOMES = {
-    "CMERL": "cmerl.agents",
-    "ConditionalMeanEmbedding": "cmerl.embedding",
-    "check_agent": "cmerl.checking",
-    "check_embedding": "cmerl.checking",
-    "check_env": "cmerl.checking",
-    "check_kernel": "cmerl.checking",
+_HOMES = {  # name → its module, and its name there
+    "CMERL": ("cmerl.agents", "CMERL"),
+    "ConditionalMeanEmbedding": ("cmerl.embedding", "ConditionalMeanEmbedding"),
+    "check_agent": ("cmerl.checking", "check_agent"),
+    "check_embedding": ("cmerl.checking", "check_embedding"),
+    "check_env": ("cmerl.checking", "check_env"),
+    "check_kernel": ("cmerl.checking", "check_kernel"),
+    "load_policy": ("cmerl.exported", "load"),
 }
 _MODULES = (
     "agents",
@@ -82,7 +87,8 @@ _MODULES = (
 def __getattr__(name: str) -> Any:
     """Import on first use: ``import cmerl`` itself stays quick."""
     if name in _HOMES:
-        return getattr(import_module(_HOMES[name]), name)
+        module, inside = _HOMES[name]
+        return getattr(import_module(module), inside)
     if name in _MODULES:
         return import_module(f"cmerl.{name}")
     raise AttributeError(f"module 'cmerl' has no attribute {name!r}")

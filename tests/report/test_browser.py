@@ -137,7 +137,8 @@ def test_a_printed_page_fits_a4(page, address) -> None:
     browser.show(page, address)
     page.execute_script("window.dispatchEvent(new Event('beforeprint'))")
     assert script(page, "document.documentElement.scrollWidth") <= width
-    edges = "[...document.querySelectorAll('.main-svg, table, td, pre, figure')].map(e => e.getBoundingClientRect().right)"
+    boxes = "[...document.querySelectorAll('.main-svg, table, td, pre, figure')]"
+    edges = f"{boxes}.map(e => e.getBoundingClientRect().right)"
     assert max(script(page, edges)) <= width + 1
     page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
     browser.size(page, 1440)
