@@ -8,7 +8,7 @@ import pytest
 from gymnasium import spaces
 
 from cmerl import CMERL
-from cmerl.envs import FiniteMDP, PilcoCartPole
+from cmerl.envs import FiniteMDP
 from cmerl.errors import InputError
 
 S, A, H = 4, 2, 5
@@ -101,94 +101,11 @@ def play_uniformly(episodes):
     return logs
 
 
-def pendulum(reward, episodes=2, **options):
-    return CMERL(PilcoCartPole(), seed=0, reward=reward, model="displacement", **options).learn(episodes)
-
-
-@pytest.fixture(scope="module")
-def cart_pole():
-    return pendulum(PilcoCartPole.reward)
-
-
-def some_transitions(agent, n=50):
-    rng = np.random.default_rng(0)
-    data = agent.model.displacement.data
-    d = data.next_states.shape[1]
-    return data.Z[rng.integers(len(data), size=n), :d], rng.integers(len(agent.actions), size=n)
-
-
-def test_a_displacement_earns_what_the_function_says_of_where_it_leads(cart_pole):
-    states, which = some_transitions(cart_pole)
-    later, paid, _ = cart_pole.model.displacement.step(states, which)
-    seen = [np.array(cart_pole.states.decode(rows)) for rows in (states, later)]
-    actions = np.array([cart_pole.actions.values[i] for i in which])
-    np.testing.assert_allclose(paid, PilcoCartPole.reward(seen[0], actions, seen[1]), rtol=1e-6, atol=1e-9)
-
-
-def test_an_action_that_is_held_earns_the_sum(cart_pole):
-    model = cart_pole.model.displacement
-    states, _ = some_transitions(cart_pole, 5)
-    _, sums, _ = model.view.dynamics.hold(model.view.scaled(states), 3)
-    for a in range(len(cart_pole.actions)):
-        now, total = states, np.zeros(len(states))
-        for _ in range(3):
-            now, paid, _ = model.step(now, np.full(len(now), a))
-            total += paid
-        np.testing.assert_allclose(sums[a], total, rtol=1e-5, atol=1e-7)
-
-
-def test_a_search_reads_the_function_too(cart_pole):
-    view = cart_pole.model.displacement.view
-    states, which = some_transitions(cart_pole)
-    x, a = view.scaled(states), view.actions[which]
-    quick = view.dynamics.quick_step(x.astype(np.float32), a.astype(np.float32))
-    exact = view.dynamics.step(x, a)
-    np.testing.assert_allclose(quick[1], exact[1], atol=1e-3)
-
-
-def test_with_a_displacement_a_learned_reward_comes_near_the_given_one():
-    """A reward that is smooth in the state: both models simulate the same steps, and pay nearly the same."""
-
-    def smooth(obs, action):
-        return 0.5 * obs[..., 2] - 0.001 * np.square(np.asarray(action)[..., 0])
-
-    class Smooth(PilcoCartPole):
-        @staticmethod
-        def reward(obs, action, next_obs):
-            return smooth(obs, action)
-
-    given = CMERL(Smooth(), seed=0, reward=smooth, model="displacement").learn(3)
-    learned = CMERL(Smooth(), seed=0, model="displacement").learn(3)
-    for agent in (given, learned):
-        states, which = some_transitions(agent)
-        _, paid, _ = agent.model.displacement.step(states, which)
-        actions = np.array([agent.actions.values[i] for i in which])
-        expected = smooth(np.array(agent.states.decode(states)), actions)
-        np.testing.assert_allclose(paid, expected, atol=1e-9 if agent is given else 0.05)
-
-
-def test_a_function_may_differ_from_what_the_environment_pays():
-    """Told to hang, a pole is not swung up."""
-    told = pendulum(lambda obs, action, next_obs: 1.0 - PilcoCartPole.reward(obs, action, next_obs), episodes=4)
-    assert told.history[-1].ret < 3.0
-    assert told.reward_range[1] == pytest.approx(1.0, abs=0.01)
-
-
 def test_what_cannot_be_known_is_refused():
     with pytest.raises(InputError, match=r"proves nothing .* next observation"):
         CMERL(finite(), bonus="nonnegative", reward=by_transition, reward_range=(0.0, 1.0))
     with pytest.raises(InputError, match=r"\(observation, action\) or \(observation, action, next observation\)"):
         CMERL(finite(), reward=lambda state: 0.0)
-
-
-def test_an_agent_goes_on_with_the_function_after_it_was_saved(tmp_path):
-    def play(agent):
-        return [record.ret for record in agent.learn(1).history]
-
-    agent = pendulum(PilcoCartPole.reward)
-    agent.save(tmp_path / "agent")
-    loaded = CMERL.load(tmp_path / "agent", env=PilcoCartPole(), reward=PilcoCartPole.reward)
-    assert play(loaded) == play(agent)
 
 
 class Coded(gymnasium.Env):

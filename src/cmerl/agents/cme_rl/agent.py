@@ -18,7 +18,7 @@ from cmerl.agents import storage
 from cmerl.agents.base import Agent, Policy, declared_range
 from cmerl.agents.cme_rl.calibration import about_next_states, about_values, model_error
 from cmerl.agents.cme_rl.counting import CountingPlanner
-from cmerl.agents.cme_rl.options import Auto, Options, RewardFunction
+from cmerl.agents.cme_rl.options import Auto, Options
 from cmerl.agents.cme_rl.planner import AnyPlan, Backward, Moment, Parts, Planner
 from cmerl.agents.cme_rl.settings import Settings
 from cmerl.agents.cme_rl.transition_store import TransitionStore
@@ -34,7 +34,7 @@ from cmerl.growing import nested, part
 from cmerl.logs import LoggedEpisode
 from cmerl.optimism import Optimism
 from cmerl.planning import Task, is_kernel_embedding, make_plan
-from cmerl.rewards import KnownReward, RewardRange
+from cmerl.rewards import KnownReward, RewardFunction, RewardRange
 from cmerl.rollback import all_or_nothing
 from cmerl.spaces import Angles, StateSpace
 from cmerl.spaces.actions import ActionSet
@@ -76,7 +76,8 @@ class CMERL(Agent):
         bonus: "practical" (no proof, learns fastest); in finite worlds "guarded" (its plans while they can be
             defended) and "kl" (the recommended proof); "paper", "tight", "split", "nonnegative"; "auto" (balances
             scales of the practical one by their regret); or a mode object of ``cmerl.confidence``.
-        reward: "learned", or the reward function as a callable (observation, action) → reward.
+        reward: "learned", or the reward function as a callable: (observation, action) → reward, or
+            (observation, action, next observation) → reward. It is asked once for arrays of them where it takes them.
         backend: how the embedding is held: "exact"; "compressed", at a cost that does not grow with the data;
             "nystrom" or "fourier", classical sketches; "auto" is exact while that is quick, then compressed
             (provable modes stay exact).
@@ -217,6 +218,13 @@ class CMERL(Agent):
             return None
         proven = self.rewards.bounds if self.rewards.declared and self.mode.provable else None
         known = KnownReward(self.options.reward, self.states, self.actions, proven)
+        if known.of_next:
+            if self.mode.provable:
+                raise InputError(
+                    f"bonus {self.mode.name!r} proves nothing of a reward that depends on the next observation: "
+                    "give its mean as a function of (observation, action), or reward='learned'"
+                )
+            return known
         if all_states is not None and (proven or not self.rewards.declared):
             values = known(all_states)  # outside a declared range this is an error
             if not self.rewards.declared:
@@ -418,6 +426,7 @@ class CMERL(Agent):
         state, next_state = self.states.encode(obs), self.states.encode(next_obs)
         z = np.hstack([state, self.actions.encode(action)])
         nats = float(self.model.at(step).information(z)[0]) if self._replans_inside else 0.0
+        reward = self.planner.reward_of(z, next_state, reward)
         self.rewards.see(reward, step if done else None)
         self._pending.add(Seen(step, z, next_state, reward, done), nats)
 
@@ -502,7 +511,7 @@ class CMERL(Agent):
                 min(t, self.horizon - 1),
                 Z[t : t + 1],
                 rows[t + 1 : t + 2],
-                float(r),
+                self.planner.reward_of(Z[t : t + 1], rows[t + 1 : t + 2], float(r)),
                 episode.terminated and t == last,
             )
             for t, r in enumerate(episode.rewards)
@@ -537,7 +546,7 @@ class CMERL(Agent):
     # --- what a certificate is about ---
 
     def _reward_claim(self) -> tuple[tuple[float, float] | None, FloatArray | None]:
-        reward, all_states = self.planner.known_reward, self.planner.all_states
+        reward, all_states = self.planner.reward_beside_model, self.planner.all_states
         known = None if reward is None or all_states is None else reward(all_states)
         return (self.rewards.bounds if self.rewards.declared else None), known
 

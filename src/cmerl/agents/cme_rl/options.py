@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, Self
 
@@ -16,6 +15,7 @@ from cmerl.confidence import Auto as AutoMode
 from cmerl.confidence import FailureBudget, Mode, as_mode, mode_from_spec, mode_spec
 from cmerl.errors import InputError
 from cmerl.kernels import Delta, Kernel, StateAction, as_kernel, from_spec
+from cmerl.rewards import RewardFunction
 from cmerl.spaces import StateSpace
 from cmerl.spaces.actions import ActionSet
 from cmerl.spaces.resolution import rebind, resolve_kernel, resolve_state_kernel
@@ -23,7 +23,6 @@ from cmerl.spaces.resolution import rebind, resolve_kernel, resolve_state_kernel
 STABLE_RIDGE = 1e-6  # relative to B_φ²: after a million visits σ is then still right to 1e-4
 
 Auto = Literal["auto"]
-RewardFunction = Callable[[Any, Any], float]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,7 +74,7 @@ class Options:
         """Options as a user gives them, checked; what was left to us is chosen."""
         mode = as_mode(bonus, zeta=zeta)
         if reward != "learned" and not callable(reward):
-            raise InputError(f"reward must be 'learned' or a callable (observation, action), not {reward!r}")
+            raise InputError(f"reward must be 'learned' or a callable (observation, action[, next]), not {reward!r}")
         if replan not in (True, False, "auto"):
             raise InputError(f"replan must be True, False or 'auto', not {replan!r}")
         for name, flag in (("time_homogeneous", time_homogeneous), ("certify", certify)):
