@@ -87,9 +87,8 @@ def warm(case: str, seeds: list[int]) -> dict[str, Any]:
         print(f"seed {seed}: regret of {LATER} episodes {regrets[0]:.0f} cold, {regrets[1]:.0f} warm", flush=True)
     table = np.array(list(rows.values()))
     print(f"{case}: cold {interval(table[:, 0], '.0f')}, warm {interval(table[:, 1], '.0f')}")
-    print(
-        f"warm over cold {table[:, 1].sum() / table[:, 0].sum():.2f}; each seed {interval(table[:, 1] / table[:, 0], '.2f')}"
-    )
+    share = table[:, 1].sum() / table[:, 0].sum()
+    print(f"warm over cold {share:.2f}; seed by seed {interval(table[:, 1] / table[:, 0], '.2f')}")
     return {"cold, warm": rows}
 
 

@@ -123,7 +123,7 @@ def parameters(name: str | Factory) -> tuple[Option, ...]:
         Option(
             parameter.name,
             _annotation(parameter),
-            None if parameter.default is parameter.empty else repr(parameter.default),
+            None if parameter.default is parameter.empty else _default(parameter.default),
             lines.get(parameter.name, ""),
         )
         for parameter in found.values()
@@ -165,6 +165,11 @@ def argument_lines(docstring: str) -> dict[str, str]:
 
 def _first_sentence(text: str) -> str:
     return text.partition(". ")[0].rstrip(".")
+
+
+def _default(value: Any) -> str:
+    """A default as Python writes it; a function by its name, since its repr is an address."""
+    return str(value.__name__) if inspect.isfunction(value) else repr(value)
 
 
 def _annotation(parameter: inspect.Parameter) -> str:

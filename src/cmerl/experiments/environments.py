@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import inspect
+import os
+import sys
 import warnings
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Any
 
 import gymnasium
-from gymnasium.envs.registration import EnvSpec, registry
+from gymnasium.envs.registration import EnvSpec, load_env_creator, registry
 
-import cmerl  # noqa: F401 - registers its worlds
+from cmerl.agents.base import find_horizon
 from cmerl.errors import CmerlError, InputError
 from cmerl.experiments import own
 from cmerl.experiments.spec import EnvironmentSpec, WrapperSpec
@@ -94,16 +96,43 @@ def is_home(module: str, allowed: Sequence[str] = ()) -> bool:
     return any(module == root or module.startswith(root + ".") for root in (*HOME_MODULES, *allowed))
 
 
-def list_environments(allowed: Sequence[str] = ()) -> list[tuple[str, str, str]]:
-    """(id, steps per episode or "", module) of every environment that a spec may name, cmerl's first."""
+def list_environments(allowed: Sequence[str] = (), pattern: str = "") -> list[tuple[str, int | None, str]]:
+    """(id, horizon or None, module) of the environments that can be made here, cmerl's first.
+
+    Args:
+        allowed: modules beyond Gymnasium's and cmerl's, which are imported.
+        pattern: only ids that contain it.
+    """
     for module in allowed:
         _import_allowed(module)
-    rows = [
-        (id, str(found.max_episode_steps or ""), module_of(found).partition(".")[0])
-        for id, found in registry.items()
-        if is_home(module_of(found), allowed)
-    ]
+    rows = []
+    for id, found in list(registry.items()):
+        module = module_of(found)
+        if pattern.lower() in id.lower() and is_home(module, allowed):
+            made, horizon = _made(found)
+            rows += [(id, horizon, module.partition(".")[0])] if made else []
     return sorted(rows, key=lambda row: (row[2] != "cmerl", row[2], row[0]))
+
+
+def _made(registered: EnvSpec) -> tuple[bool, int | None]:
+    """Whether an environment can be made here, and its horizon if it has one."""
+    try:
+        if is_home(module_of(registered)) and not module_of(registered).startswith("gymnasium"):
+            # cmerl's own can be made, and some take a second to find their optimum: the signature says enough.
+            maker = load_env_creator(str(registered.entry_point))
+            horizon = inspect.signature(maker).parameters.get("horizon")
+            if horizon is not None and isinstance(horizon.default, int):
+                return True, horizon.default
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            env: Environment = gymnasium.make(registered, disable_env_checker=True)
+            env.close()
+    except Exception:  # a package that is missing, or an environment that has been withdrawn
+        return False, None
+    try:
+        return True, find_horizon(env, None)
+    except InputError:
+        return True, None
 
 
 def wrapper_names() -> list[str]:
@@ -112,6 +141,11 @@ def wrapper_names() -> list[str]:
 
 
 def _import_allowed(module: str) -> None:
+    """Import what the user allowed; a module beside which the user stands is found too, as with python -m."""
+    here = os.getcwd()
+    root = os.path.join(here, module.partition(".")[0])
+    if here not in sys.path and (os.path.isfile(f"{root}.py") or os.path.isdir(root)):
+        sys.path.append(here)  # last: it shadows nothing that is installed
     try:
         import_module(module)
     except Exception as error:  # whatever a module does when it is imported

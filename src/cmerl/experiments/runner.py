@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import logging
 import os
 import re
 import shlex
@@ -15,11 +16,14 @@ from typing import Any
 from cmerl.errors import CmerlError, InputError
 from cmerl.experiments import engines, own
 from cmerl.experiments.engines.base import Event
+from cmerl.experiments.failures import told, what_now
 from cmerl.experiments.results import Results
 from cmerl.experiments.rollouts import RegretEstimate
 from cmerl.experiments.spec import Spec, parse, plurals, read_file
 from cmerl.experiments.store import Ledger, RunDirectory
 from cmerl.experiments.units import Unit, make_agent, units_of
+
+log = logging.getLogger("cmerl")
 
 Callback = Callable[[Event, Ledger], None]
 """Called in the driver after every event was written down; must be quick, since workers do not wait for it."""
@@ -152,7 +156,8 @@ def load_spec(spec: Any, settings: Mapping[str, Any], place: str = "spec") -> Sp
 
 
 def check(spec: Spec) -> None:
-    """Make every environment with every agent once, so that mistakes show before the first episode."""
+    """Make every environment with every agent once, so that mistakes show before anything is begun."""
+    engines.check(spec.engine)
     for unit in units_of(spec.model_copy(update={"seeds": (spec.seed_list[0],)})):
         _check_unit(unit)
 
@@ -197,7 +202,12 @@ def _go(
                 ledger.note(event)
                 for callback in (show, *callbacks):
                     callback(event, ledger)
-    return Results(directory.path, allow_env_modules=consent.modules)
+    results = Results(directory.path, allow_env_modules=consent.modules)
+    if not progress and (failures := results.failures):  # with bars, whoever shows them tells
+        for words, where in told(failures):
+            log.warning("%s%s", words, f" (at {where})" if where else "")
+        log.warning(what_now(len(failures), len(results.units), directory.path))
+    return results
 
 
 def _shown(ledger: Ledger, progress: bool) -> AbstractContextManager[Callback]:

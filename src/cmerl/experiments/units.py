@@ -26,7 +26,6 @@ from cmerl.experiments.rollouts import RegretEstimate
 from cmerl.experiments.snapshots import Recorder
 from cmerl.experiments.spec import AgentSpec, EnvironmentSpec, Spec
 from cmerl.experiments.spec_errors import nearest
-from cmerl.files import reason
 from cmerl.kernels import from_spec
 
 FORMAT = 1  # of journals
@@ -158,7 +157,7 @@ def keeper(
 ) -> Callable[[agents.Agent, EpisodeRecord], None]:
     """A callback for ``agent.learn`` that writes every episode down; ``past`` are the lessons of those before."""
     estimate = RegretEstimate(unit, agent)
-    recorder = Recorder(agent) if unit.snapshots else None
+    recorder = Recorder(agent, unit.episodes) if unit.snapshots else None
     if recorder is not None:
         for lesson in past:
             recorder.see(lesson)
@@ -242,14 +241,3 @@ def plain(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [plain(item) for item in value]
     return plain(value.tolist()) if isinstance(value, np.ndarray | np.generic) else str(value)
-
-
-def sentence(error: BaseException) -> str:
-    """Why a unit failed, in one line."""
-    if isinstance(error, CmerlError):
-        return " ".join(str(error).split())
-    if isinstance(error, OSError) and error.errno is not None:
-        return reason(error)
-    if isinstance(error, MemoryError):
-        return "memory is short: play fewer runs at a time (--jobs), or raise the limit"
-    return f"{type(error).__name__}: {error}".strip().rstrip(":").replace("\n", " ")
