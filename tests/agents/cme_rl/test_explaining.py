@@ -15,6 +15,7 @@ from cmerl.errors import InputError
 from cmerl.kernels import RBF, Matern
 
 EVERYTHING = 10**6
+PAIR = ("observation", "next_observation")
 
 
 def agent_on(world: str, episodes: int, **options: Any) -> cmerl.CMERL:
@@ -111,6 +112,21 @@ def test_compressed_weights_give_the_mean_reward() -> None:
     for action in agent.explain(observation(agent), evidence=EVERYTHING).actions:
         rewards = sum(e.weight * e.reward for e in action.evidence)
         assert action.expected_reward == pytest.approx(rewards, abs=1e-3)  # to the dictionary's tolerance
+
+
+def test_displacements_are_sums_over_the_evidence() -> None:
+    """Σw·(s' − s) is the predicted displacement, in every column, and the trajectory begins there."""
+    options = {"horizon": 60, "model": "displacement", "reward_range": (-1.0, 0.0)}
+    agent = agent_on("MountainCar-v0", 1, **options)
+    obs = observation(agent)
+    state = agent.states.encode(obs)
+    for which, action in enumerate(agent.explain(obs, evidence=EVERYTHING).actions):
+        seen = action.evidence
+        before, after = (agent.states.encode_many([getattr(e, n) for e in seen]) for n in PAIR)
+        moved = np.array([e.weight for e in seen]) @ (after - before)
+        there, _, _ = agent.model.displacement.step(state, np.array([which]))
+        assert moved == pytest.approx((there - state)[0], abs=1e-6)
+        assert agent.states.encode(action.trajectory[0]) == pytest.approx(there, abs=1e-6)
 
 
 def test_predicted_trajectories_follow_the_model(river: cmerl.CMERL) -> None:

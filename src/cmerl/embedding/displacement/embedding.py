@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from cmerl.embedding.compressed.sample_error import transition_arrays, transitions_of
 from cmerl.embedding.displacement.dynamics import Dynamics, Motion, Shape, fit_shape
+from cmerl.embedding.displacement.evidence import smoother_weights
 from cmerl.embedding.displacement.grid import DisplacementGrid, DisplacementView, Target
 from cmerl.embedding.displacement.regression import farthest_points
 from cmerl.embedding.displacement.settings import DisplacementSettings
@@ -267,6 +268,16 @@ class DisplacementEmbedding:
         states, which = self._locate(Zq)
         W = self.view.grid(states).weights()
         return np.asarray(W[np.arange(len(states)) * len(self.actions) + which])
+
+    def transition_weights(self, Zq: Points) -> FloatArray:
+        """What each kept transition counts for in the predicted displacement, on average over columns (q, n)."""
+        Z = np.asarray(Zq)
+        d = Z.shape[1] - self.actions.shape[1]
+        z = np.hstack([(Z[:, :d] - self._centre) / self._scale, self._features(Z[:, d:])])
+        fits = self._shape.displacement
+        each = fits if isinstance(fits, tuple) else (fits,)
+        X, centres = self._motion(self.data).z, self.settings.centres
+        return np.asarray(np.mean([smoother_weights(X, z, fit, centres) for fit in each], axis=0))
 
     def _at(self, Zq: Points, ask: Callable[[DisplacementGrid], FloatArray]) -> FloatArray:
         states, which = self._locate(Zq)
