@@ -5,7 +5,8 @@
     python benchmarks/cases.py warm battery
     python benchmarks/cases.py offline              MountainCar from six logged episodes
 
-Seeds 0 to 2 chose kernels and ridge; the seeds below had no say. Intervals are 95 % of Student's t over seeds.
+Seeds 0 to 2 chose kernels and ridges; the seeds 10 to 17, the default, had no say. Intervals are 95 % of Student's t
+over seeds. A log is of uniformly random actions; MountainCar's, of a driver who pumps and errs at 3 of 10 steps.
 """
 
 from __future__ import annotations
@@ -27,15 +28,15 @@ from cmerl.envs import Battery, LeadTimeInventory
 
 RESULTS = Path(__file__).parent / "results" / "cases.json"
 WORLDS: dict[str, Any] = {"inventory": LeadTimeInventory, "battery": Battery}
-LAM = {"inventory": 0.3, "battery": 0.1}
+LAM = {"inventory": 0.3, "warm inventory": 0.1, "warm battery": 0.03}
 LOGGED = 200  # transitions
 LATER = 50  # episodes
 
 
-def agent_for(case: str, seed: int) -> cmerl.CMERL:
-    """The agent of a case: its kernel and its range of rewards are told, nothing else."""
+def agent_for(case: str, seed: int, lam: float) -> cmerl.CMERL:
+    """The agent of a case: it is told its kernel, the ridge and the range of rewards, nothing else."""
     env = WORLDS[case]()
-    return cmerl.CMERL(env, seed=seed, kernel=env.kernel(), lam=LAM[case], reward_range=env.reward_range)
+    return cmerl.CMERL(env, seed=seed, kernel=env.kernel(), lam=lam, reward_range=env.reward_range)
 
 
 def random_log(env: gymnasium.Env[Any, Any], transitions: int, seed: int) -> list[dict[str, Any]]:
@@ -64,7 +65,7 @@ def inventory(seeds: list[int]) -> dict[str, Any]:
     best = start_value(env, oracles.solve(env, env.horizon).V)
     rows = {}
     for seed in seeds:
-        agent, excess, started = agent_for("inventory", seed), [], time.perf_counter()
+        agent, excess, started = agent_for("inventory", seed, LAM["inventory"]), [], time.perf_counter()
         for _ in range(3):
             agent.learn(20)
             value = start_value(env, oracles.evaluate(env, agent.policy(), env.horizon).V)
@@ -81,7 +82,8 @@ def warm(case: str, seeds: list[int]) -> dict[str, Any]:
     rows = {}
     for seed in seeds:
         log = random_log(WORLDS[case](), LOGGED, 1000 + seed)
-        cold, fitted = agent_for(case, seed), agent_for(case, seed).fit(log)
+        cold, fitted = (agent_for(case, seed, LAM[f"warm {case}"]) for _ in range(2))
+        fitted.fit(log)
         regrets = [float(sum(r.regret or 0.0 for r in a.learn(LATER).history)) for a in (cold, fitted)]
         rows[seed] = regrets
         print(f"seed {seed}: regret of {LATER} episodes {regrets[0]:.0f} cold, {regrets[1]:.0f} warm", flush=True)
@@ -143,7 +145,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=["inventory", "warm", "offline"])
     parser.add_argument("case", nargs="?", choices=list(WORLDS), default="inventory")
-    parser.add_argument("--seeds", type=int, nargs="+", default=list(range(10, 20)))
+    parser.add_argument("--seeds", type=int, nargs="+", default=list(range(10, 18)))
     parser.add_argument("--dry", action="store_true", help="write no results")
     given = parser.parse_args()
     logging.getLogger("cmerl").setLevel(logging.ERROR)

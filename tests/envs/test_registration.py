@@ -14,6 +14,7 @@ from cmerl.errors import InputError
 
 HORIZONS = {"RiverSwim": 20, "Chain": 20, "GridWorld": 20, "DeepSea": 10, "RandomMDP": 10, "Inventory": 20}
 HORIZONS |= {"LinearMixture": 10, "Bilinear": 8}
+CASES = ["LeadTimeInventory", "Battery"]
 OBJECTS = {"StringEdit": 12, "Molecule": 6, "Knapsack": 6, "Routing": 15}
 CONTINUOUS = ["PBall2D", "TwoRooms", "CartPoleSwingUp", "LinearQuadratic", "Regulator"]
 CONTINUOUS += ["PetsCartPole", "PilcoCartPole", "PilcoDoublePendulum"]
@@ -25,7 +26,7 @@ register()
 
 def test_every_world_is_registered_once_and_for_all():
     register()  # Gymnasium's warning about a second registration would be an error here
-    assert set(WORLDS) == {f"cmerl/{name}-v0" for name in [*HORIZONS, *OBJECTS, *CONTINUOUS]}
+    assert set(WORLDS) == {f"cmerl/{name}-v0" for name in [*HORIZONS, *OBJECTS, *CONTINUOUS, *CASES]}
     assert set(WORLDS) <= set(gymnasium.registry)
 
 

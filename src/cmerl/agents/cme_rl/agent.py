@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
@@ -275,6 +276,37 @@ class CMERL(Agent):
         """
         self._check_thread()
         return diagnostics.explain(self.planner, obs, step, explore=explore, evidence=evidence)
+
+    def plot(
+        self,
+        columns: Sequence[int] | None = None,
+        *,
+        at: Any = None,
+        step: int = 0,
+        explore: bool = False,
+        names: list[str] | None = None,
+        path: str | os.PathLike[str] | None = None,
+    ) -> Any:
+        """Value, uncertainty, policy and model error over one or two columns of the observation.
+
+        Args:
+            columns: those that vary; by default the first two.
+            at: an observation that the others are held at; by default the median of what was seen.
+            step: of the episode.
+            explore: whether the plan is the optimistic one.
+            names: of all columns.
+            path: also write the figure there, as PNG, PDF or SVG.
+
+        Returns:
+            A figure of matplotlib.
+        """
+        from cmerl.agents import slices
+
+        self._check_thread()
+        figure = slices.draw(slices.slice_of(self, columns, at, step, explore), names)
+        if path is not None:
+            figure.savefig(path, dpi=150)
+        return figure
 
     def __repr__(self) -> str:
         return f"CMERL({self.label}, horizon={self.horizon}, episodes={len(self.history)}, kernel={self.kernel!r})"
