@@ -28,7 +28,7 @@ from cmerl.envs import Battery, LeadTimeInventory
 
 RESULTS = Path(__file__).parent / "results" / "cases.json"
 WORLDS: dict[str, Any] = {"inventory": LeadTimeInventory, "battery": Battery}
-LAM = {"inventory": 0.3, "warm inventory": 0.1, "warm battery": 0.03}
+LAM = {"inventory": 0.6, "warm inventory": 0.1, "warm battery": 0.03}
 LOGGED = 200  # transitions
 LATER = 50  # episodes
 
