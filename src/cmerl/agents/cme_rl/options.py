@@ -24,8 +24,6 @@ from cmerl.spaces import Angles, StateSpace
 from cmerl.spaces.actions import ActionSet
 from cmerl.spaces.resolution import rebind
 
-STABLE_RIDGE = 1e-6  # relative to B_φ²: after a million visits σ is then still right to 1e-4
-
 Auto = Literal["auto"]
 RewardFunction = Callable[[Any, Any], float]
 
@@ -230,9 +228,16 @@ def choose_model(given: Given, states: StateSpace, mode: Mode, most_dimensions: 
     return given.model if given.model != "auto" or (possible and automatic) else "direct"
 
 
-def check_stable(lam: float, kernel: Kernel, mode: Mode) -> None:
-    """Refuse a ridge so small that σ² = k − kᵀ(K + λI)⁻¹k would be all round-off, and with it every bonus."""
-    least = STABLE_RIDGE * (kernel.bound**2 if math.isfinite(kernel.bound) else 1.0)
+def check_stable(lam: float, kernel: Kernel, mode: Mode, *, relative: float = 1e-6) -> None:
+    """Refuse a ridge so small that σ² = k − kᵀ(K + λI)⁻¹k would be all round-off, and with it every bonus.
+
+    Args:
+        lam: the ridge λ.
+        kernel: k_φ.
+        mode: of the bonus.
+        relative: the least ridge over B_φ²: after a million visits σ is then still right to 1e-4.
+    """
+    least = relative * (kernel.bound**2 if math.isfinite(kernel.bound) else 1.0)
     if lam < least:
         raise InputError(
             f"lam = {lam:g} is lost in rounding, and bonus {mode.name!r} rests on it: use {least:g} or more"
