@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Self
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from cmerl.acting import Actor
@@ -23,6 +22,7 @@ from cmerl.optimism import Optimism
 from cmerl.spaces import Angles, StateSpace
 from cmerl.spaces.actions import ActionSet
 from cmerl.spaces.resolution import rebind
+from cmerl.validation.numbers import check_constant, check_finite
 
 Auto = Literal["auto"]
 RewardFunction = Callable[[Any, Any], float]
@@ -242,27 +242,3 @@ def check_stable(lam: float, kernel: Kernel, mode: Mode, *, relative: float = 1e
         raise InputError(
             f"lam = {lam:g} is lost in rounding, and bonus {mode.name!r} rests on it: use {least:g} or more"
         )
-
-
-def check_finite(name: str, value: Any) -> float:
-    """A user's number as a finite float."""
-    number = _as_float(value)
-    if not math.isfinite(number):
-        raise InputError(f"{name} must be a finite number, not {value!r}")
-    return number
-
-
-def check_constant(name: str, value: Any) -> float:
-    """A user's constant as a positive float."""
-    number = _as_float(value)
-    if not (np.isfinite(number) and number > 0):
-        raise InputError(f"{name} must be a positive number or 'auto', not {value!r}")
-    return number
-
-
-def _as_float(value: Any) -> float:
-    """A float, or NaN for what is none."""
-    try:
-        return float(value)
-    except (TypeError, ValueError):
-        return math.nan
