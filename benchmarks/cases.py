@@ -5,8 +5,9 @@
     python benchmarks/cases.py warm battery
     python benchmarks/cases.py offline              MountainCar from six logged episodes
 
-Seeds 0 to 2 chose kernels and ridges; the seeds 10 to 17, the default, had no say, but for the inventory from scratch:
-there seeds 0 to 27 were looked at, and 30 to 37 had no say (--seeds). Intervals are 95 % of Student's t over seeds. A log is of uniformly random actions; MountainCar's, of a driver who pumps and errs at 3 of 10 steps.
+Seeds 0 to 2 chose kernels and ridges; the seeds 10 to 17, the default, had no say. For the inventory from scratch
+seeds up to 27 were looked at, 30 to 37 had no say (--seeds). Intervals are 95 % of Student's t over seeds. A log is
+of uniformly random actions; that of MountainCar, of a driver who pumps and errs at 3 of 10 steps.
 """
 
 from __future__ import annotations
