@@ -18,7 +18,7 @@ OBJECTS = {"StringEdit": 12, "Molecule": 6, "Knapsack": 6, "Routing": 15}
 CONTINUOUS = ["PBall2D", "TwoRooms", "CartPoleSwingUp", "LinearQuadratic", "Regulator"]
 CONTINUOUS += ["PetsCartPole", "PilcoCartPole", "PilcoDoublePendulum"]
 CONTINUOUS += ["dmc-cartpole-balance", "dmc-cartpole-swingup", "dmc-pendulum-swingup", "dmc-reacher-easy"]
-CONTINUOUS += ["dmc-point_mass-easy"]
+CONTINUOUS += ["dmc-point_mass-easy", "Reactor"]
 
 register()
 
