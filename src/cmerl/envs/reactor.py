@@ -159,5 +159,6 @@ class PIController:
     def __call__(self, obs: Any, step: int = 0) -> Floats:
         """The coolant (1,) for an observation."""
         error = self.setpoint - float(obs[1])
-        self.integral = float(np.clip(self.integral + error * self.minutes, -self.most, self.most))
-        return np.array([np.clip(300.0 + self.gain * error + self.per_minute * self.integral, *COOLANT)])
+        self.integral = min(max(self.integral + error * self.minutes, -self.most), self.most)
+        coolant = 300.0 + self.gain * error + self.per_minute * self.integral
+        return np.array([min(max(coolant, COOLANT[0]), COOLANT[1])])

@@ -15,6 +15,10 @@ class Caution:
         samples: paths that are drawn from the model, each with an error of its own.
         inflation: by how much errors of the model are drawn larger than its posterior says.
         risk: the share of paths (on finite worlds the probability) that may leave the limits.
+        unknown: the share of a process's variance that data may leave open; where more is open, anything may follow,
+            and a path counts as having left.
+        reach: the longest lengthscale, in standard deviations of what was seen: nothing is known far outside of it.
+        first: transitions without which nothing is foreseen; the fallback acts until then. None for an episode's.
         rows: transitions that a forecast is made from, the latest and the most different ones.
         fit_rows: of these, how many its lengthscales are fitted to.
     """
@@ -23,6 +27,9 @@ class Caution:
     samples: int = 16
     inflation: float = 2.0
     risk: float = 0.0
+    unknown: float = 0.05
+    reach: float = 2.0
+    first: int | None = None
     rows: int = 300
     fit_rows: int = 120
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,8 +21,10 @@ from cmerl.safety.caution import Caution
 FloatArray = NDArray[np.float64]
 Follow = Callable[[FloatArray, int], FloatArray]
 """Features of the actions (q, e) that a fallback takes at encoded states (q, d), so many steps from now."""
+Inside = Callable[[FloatArray], NDArray[np.bool_]]
+"""Whether encoded states (q, d) are within the limits (q,)."""
 
-LEAST = 5  # transitions without which nothing can be said
+LEAST = 10  # transitions without which nothing can be said
 CONSTANT = 1e-9  # a column whose displacement varies less stands still
 
 
@@ -48,26 +51,20 @@ class Column:
     noise: float
 
     @classmethod
-    def of(cls, Z: FloatArray, y: FloatArray, rows: NDArray[np.intp]) -> Column | None:
-        """From inputs (n, c) of about unit variance, fitted to some rows; None where nothing moves."""
-        mean, spread = float(y.mean()), float(y.std())
-        if spread <= CONSTANT * max(1.0, float(np.abs(y).max())):
-            return None
-        target = (y - mean) / spread
-        some = target[rows]
-        found = fit(Z[rows], (some - some.mean())[:, None])
-        scaled = Z / found.lengthscales
-        factor = Cholesky.of(_kernel(scaled, scaled), found.ridge)
-        coef = factor.solve(target)
-        amplitude = spread * float(np.sqrt(max(float(target @ coef) / len(y), 1e-12)))
-        noise = amplitude * float(np.sqrt(found.ridge))
-        return cls(scaled, found.lengthscales, factor, spread * coef, mean, amplitude, noise)
+    def of(cls, Z: FloatArray, y: FloatArray, scales: FloatArray, ridge: float) -> Column:
+        """From inputs (n, c) and displacements (n,), with lengthscales (c,) and a ridge."""
+        mean = float(y.mean())
+        scaled = Z / scales
+        factor = Cholesky.of(_kernel(scaled, scaled), ridge)
+        coef = factor.solve(y - mean)
+        amplitude = float(np.sqrt(max(float((y - mean) @ coef) / len(y), 0.0)))
+        return cls(scaled, scales, factor, coef, mean, amplitude, amplitude * float(np.sqrt(ridge)))
 
     def __call__(self, Zq: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Mean and standard deviation of the expected displacement (q,), the noise left out."""
+        """The expected displacement (q,), and the share of its variance that the data leave open (q,)."""
         K = _kernel(Zq / self.scales, self.Z)
-        left = np.maximum(1.0 - np.einsum("ij,ji->i", K, self.factor.solve(K.T)), 0.0)
-        return self.mean + K @ self.coef, self.amplitude * np.sqrt(left)
+        left = 1.0 - np.einsum("ij,ji->i", K, self.factor.solve(K.T))
+        return self.mean + K @ self.coef, np.clip(left, 0.0, 1.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,45 +83,106 @@ class Forecast:
 
     @classmethod
     def of(cls, states: FloatArray, actions: FloatArray, nexts: FloatArray, caution: Caution) -> Forecast | None:
-        """From transitions: encoded states (n, d), features of actions (n, e), next states; None if too few."""
-        if len(states) < LEAST:
+        """From transitions: encoded states (n, d), features of actions (n, e), next states; None if too few.
+
+        Lengthscales are fitted anew when the data have doubled, so that all of it is a function of the log.
+        """
+        n = len(states)
+        if n < LEAST:
             return None
-        Z = np.hstack([states, actions])
-        centre, scale = Z.mean(axis=0), Z.std(axis=0)
+        Z, moves = np.hstack([states, actions]), nexts - states
+        settled = LEAST * 2 ** int(np.log2(n / LEAST))
+        centre, scale = Z[:settled].mean(axis=0), Z[:settled].std(axis=0)
         scale = np.where(scale > CONSTANT, scale, 1.0)
         Z = (Z - centre) / scale
+        shapes = _shapes(Z[:settled], moves[:settled], caution)
         kept = _kept(Z, caution.rows)
-        Z, moves = Z[kept], (nexts - states)[kept]
-        some = _kept(Z, caution.fit_rows)
-        return cls(centre, scale, tuple(Column.of(Z, move, some) for move in moves.T))
+        columns = (
+            None if shape is None else Column.of(Z[kept], move, *shape)
+            for move, shape in zip(moves[kept].T, shapes, strict=True)
+        )
+        return cls(centre, scale, tuple(columns))
 
-    def step(self, states: FloatArray, actions: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Expected next states (q, d), their standard deviations by what is not known, and those of the noise."""
+    def step(self, states: FloatArray, actions: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Expected next states (q, d), and the shares of variance that are open (q, d)."""
         Zq = (np.hstack([states, actions]) - self.centre) / self.scale
-        mean, doubt, noise = states.copy(), np.zeros(states.shape), np.zeros(states.shape)
+        mean, left = states.copy(), np.zeros(states.shape)
         for j, column in enumerate(self.columns):
             if column is not None:
-                move, doubt[:, j] = column(Zq)
+                move, left[:, j] = column(Zq)
                 mean[:, j] += move
-                noise[:, j] = column.noise
-        return mean, doubt, noise
+        return mean, left
+
+    @property
+    def amplitudes(self) -> FloatArray:
+        """Standard deviations of the displacement's columns (d,)."""
+        return np.array([0.0 if column is None else column.amplitude for column in self.columns])
+
+    @property
+    def noises(self) -> FloatArray:
+        """Standard deviations of the noise (d,)."""
+        return np.array([0.0 if column is None else column.noise for column in self.columns])
 
     def paths(
-        self, state: FloatArray, action: FloatArray, follow: Follow, caution: Caution, rng: np.random.Generator
-    ) -> FloatArray:
-        """States (samples, steps + 1, d) that may follow an action (e,) at a state (d,), and then a fallback."""
+        self,
+        state: FloatArray,
+        action: FloatArray,
+        follow: Follow,
+        inside: Inside,
+        caution: Caution,
+        rng: np.random.Generator,
+    ) -> Paths:
+        """What may follow an action (e,) at a state (d,), and then a fallback; no further than is needed to object.
+
+        Args:
+            state: where the action is taken.
+            action: its features.
+            follow: the fallback.
+            inside: whether states (q, d) are within the limits.
+            caution: how many paths, and how long.
+            rng: draws the errors.
+        """
         n, d = caution.samples, len(state)
-        errors = caution.inflation * rng.normal(size=(n, d))
+        errors = caution.inflation * self.amplitudes * rng.normal(size=(n, d))
         errors[0] = 0.0  # one path is what is expected
-        path = np.empty((n, caution.steps + 1, d))
-        path[:, 0] = state
-        actions = np.repeat(action[None], n, axis=0)
+        noise = self.noises * rng.normal(size=(caution.steps, n, d))
+        path, lost, left = [np.repeat(state[None], n, axis=0)], np.zeros(n, dtype=bool), np.zeros(n, dtype=bool)
         for k in range(caution.steps):
-            if k:
-                actions = follow(path[:, k], k)
-            mean, doubt, noise = self.step(path[:, k], actions)
-            path[:, k + 1] = mean + errors * doubt + noise * rng.normal(size=(n, d))
-        return path
+            actions = follow(path[k], k) if k else np.repeat(action[None], n, axis=0)
+            mean, doubt = self.step(path[k], actions)
+            path.append(mean + errors * np.sqrt(doubt) + noise[k])
+            lost |= (doubt > caution.unknown).any(axis=1)
+            left |= ~inside(path[k + 1])
+            if (lost | left).mean() > caution.risk:
+                break
+        return Paths(np.stack(path, axis=1), lost, left)
+
+
+class Paths(NamedTuple):
+    """Paths of a forecast.
+
+    Attributes:
+        states: (samples, steps + 1, d).
+        lost: which went where too little is known (samples,).
+        left: which have left the limits (samples,).
+    """
+
+    states: FloatArray
+    lost: NDArray[np.bool_]
+    left: NDArray[np.bool_]
+
+
+def _shapes(Z: FloatArray, moves: FloatArray, caution: Caution) -> list[tuple[FloatArray, float] | None]:
+    """Lengthscales and ridge of each column of the displacement; None for one that stands still."""
+    some, found = _kept(Z, caution.fit_rows), []
+    for move in moves[some].T:
+        spread = float(move.std())
+        if spread <= CONSTANT * max(1.0, float(np.abs(move).max())):
+            found.append(None)
+        else:
+            shape = fit(Z[some], ((move - move.mean()) / spread)[:, None])
+            found.append((np.minimum(shape.lengthscales, caution.reach), shape.ridge))
+    return found
 
 
 def _kernel(X: FloatArray, Y: FloatArray) -> FloatArray:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -85,6 +85,20 @@ class Supervisor:
     def features(self, rows: FloatArray) -> FloatArray:
         """Actions as a forecast sees them: numbers as they are, finitely many as indicators."""
         return rows if self.actions.continuous else np.eye(len(self.actions))[self._indices(rows)]
+
+    def rows(self, actions: Sequence[Any]) -> FloatArray:
+        """Actions as rows (q, e)."""
+        scale = self.actions.scale
+        if scale is not None:
+            return scale.encode(np.stack([np.asarray(action, dtype=np.float64) for action in actions]))
+        return np.vstack([self.actions.encode(action) for action in actions])
+
+    def observations(self, rows: FloatArray) -> Sequence[Any]:
+        """The observations behind rows (q, d)."""
+        states = self.states
+        if states.shape is None or states.integer:
+            return states.decode(rows)
+        return states.columns.invert(rows).reshape(-1, *states.shape)
 
     def _indices(self, rows: FloatArray) -> NDArray[np.intp]:
         same = (rows[:, None] == self.actions.rows[None]).all(axis=2)
@@ -211,27 +225,31 @@ class Watch:
                 chosen = self.plans.greedy_rows(rows, now)
                 played.append([by.actions.decode(row) for row in chosen])
                 return by.features(chosen)
-            seen = by.states.decode(rows)
+            seen = by.observations(rows)
             played.append([act(o, now) for act, o in zip(controllers, seen, strict=True)])  # type: ignore[misc]
-            return by.features(np.vstack([by.actions.encode(a) for a in played[-1]]))
+            return by.features(by.rows(played[-1]))
 
         state = by.states.encode(obs)[0]
         first = by.features(by.actions.encode(action))[0]
-        paths = forecast.paths(state, first, follow, caution, self._rng(self._episode))
-        if by.limits is not None:
-            left = ~by.limits.inside(self._numbers(paths[:, 1:].reshape(-1, paths.shape[2])))
-            share = float(left.reshape(len(paths), -1).any(axis=1).mean())
-            if share > caution.risk:
-                return f"the limits may be left within {caution.steps} steps, by {share:.0%} of the paths"
+        found = forecast.paths(state, first, follow, self._inside, caution, self._rng(self._episode))
+        if float(found.left.mean()) > caution.risk:
+            return f"the limits may be left within {caution.steps} steps"
+        if float((found.lost | found.left).mean()) > caution.risk:
+            return f"too little is known of what follows within {caution.steps} steps"
         if callable(by.cost):
-            most = max(self._path_cost(path, [row[i] for row in played]) for i, path in enumerate(paths))
+            each = enumerate(found.states)
+            most = max(self._path_cost(path, [row[i] for row in played]) for i, path in each)
             if self.spent + most > by.cost_budget:
                 return f"the next {caution.steps} steps may cost {most:.3g}, and {self.spent:g} is spent already"
         return None
 
+    def _inside(self, rows: FloatArray) -> NDArray[np.bool_]:
+        limits = self._by.limits
+        return np.ones(len(rows), dtype=bool) if limits is None else limits.inside(self._numbers(rows))
+
     def _path_cost(self, path: FloatArray, actions: list[Any]) -> float:
         assert callable(self._by.cost)
-        seen = self._by.states.decode(path)
+        seen = self._by.observations(path)
         return float(sum(self._by.cost(o, a, n) for o, a, n in zip(seen[:-1], actions, seen[1:], strict=True)))
 
     def _finite_risk(self, laws: FloatArray, obs: Any, action: Any, step: int, fallback: Acts | None) -> float:
@@ -254,6 +272,8 @@ class Watch:
     def _refreshed(self) -> Forecast | FloatArray | None:
         """The forecast, made anew where data have grown by a quarter."""
         Z, nexts = self._data()
+        if len(Z) < (self._by.horizon if self._by.caution.first is None else self._by.caution.first):
+            return None
         if len(Z) > 1.25 * self._made_from or self._made_from < 0:
             self._forecast, self._made_from = self._by.foresee(Z, nexts), len(Z)
         return self._forecast
