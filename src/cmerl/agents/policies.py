@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import os
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 
 from cmerl.acting import Actor, EpisodeActor, Greedy, Shooting
 from cmerl.agents.door import own
+from cmerl.agents.exporting import export
 from cmerl.errors import InputError
 from cmerl.finite import TablePlan
 from cmerl.planning import Plan
@@ -63,6 +65,13 @@ class PlanPolicy:
     def begin_episode(self) -> PlanEpisode:
         """The same policy for one episode: a search then goes on from what it has found at the step before."""
         return PlanEpisode(self, self.actor.begin_episode(self.plan, self.actions.rows, self.seed))
+
+    def export(self, path: str | os.PathLike[str]) -> None:
+        """Write it to one small file that ``cmerl.load_policy`` reads where nothing but NumPy is installed.
+
+        Of a policy that searches this is the greedy policy of its plan; one that cannot be written is refused.
+        """
+        export(self, path)
 
     @property
     def searches(self) -> bool:

@@ -21,6 +21,7 @@ from cmerl.agents.cme_rl.default_kernels import (
 from cmerl.agents.cme_rl.settings import Settings
 from cmerl.embedding import (
     CompressedEmbedding,
+    ConditionalMeanEmbedding,
     DisplacementEmbedding,
     ExactEmbedding,
     KernelEmbedding,
@@ -145,6 +146,14 @@ class TransitionStore:
     def actor(self) -> Actor:
         """How to act on plans."""
         return self.choice.actor
+
+    @property
+    def embedding(self) -> ConditionalMeanEmbedding:
+        """The embedding (of the first step, if each step has its own) as users see it."""
+        learned = self.embeddings[0]
+        if not is_kernel_embedding(learned):
+            raise InputError("the model is a displacement, which has no embedding: use model='direct' to have one")
+        return ConditionalMeanEmbedding.wrap(learned, self.value_kernel)
 
     @property
     def information_gain(self) -> float:
