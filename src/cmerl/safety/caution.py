@@ -19,18 +19,20 @@ class Caution:
             and a path counts as having left.
         reach: the longest lengthscale, in standard deviations of what was seen: nothing is known far outside of it.
         first: transitions without which nothing is foreseen; the fallback acts until then. None for an episode's.
+        shares: of the way from a safe action to a bold one that are tried in turn, where actions are continuous.
         rows: transitions that a forecast is made from, the latest and the most different ones.
         fit_rows: of these, how many its lengthscales are fitted to.
     """
 
-    steps: int = 10
-    samples: int = 16
-    inflation: float = 2.0
+    steps: int = 15
+    samples: int = 12
+    inflation: float = 3.0
     risk: float = 0.0
-    unknown: float = 0.05
-    reach: float = 2.0
+    unknown: float = 0.1
+    reach: float = 3.0
     first: int | None = None
-    rows: int = 300
+    shares: tuple[float, ...] = (0.5, 0.25)
+    rows: int = 200
     fit_rows: int = 120
 
 
@@ -43,7 +45,7 @@ class Intervention:
         step: the step.
         proposed: the action that the plan proposed.
         played: what was played in its place.
-        by: "greedy", "fallback" or "mask".
+        by: "greedy", "moderation" (an action between a safe one and the proposed), "fallback" or "mask".
         reason: why, in words.
     """
 

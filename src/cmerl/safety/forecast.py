@@ -23,6 +23,8 @@ Follow = Callable[[FloatArray, int], FloatArray]
 """Features of the actions (q, e) that a fallback takes at encoded states (q, d), so many steps from now."""
 Inside = Callable[[FloatArray], NDArray[np.bool_]]
 """Whether encoded states (q, d) are within the limits (q,)."""
+Shapes = list[tuple[FloatArray, float] | None]
+"""Lengthscales and ridge of each column of the displacement; None for one that stands still."""
 
 LEAST = 10  # transitions without which nothing can be said
 CONSTANT = 1e-9  # a column whose displacement varies less stands still
@@ -35,7 +37,7 @@ class Column:
     Attributes:
         Z: its inputs over the lengthscales (n, c).
         scales: the lengthscales (c,).
-        factor: of K + ridge·I.
+        inverse: (K + ridge·I)⁻¹, as variances are asked for again and again.
         coef: (K + ridge·I)⁻¹ (y − mean).
         mean: of the displacement.
         amplitude: standard deviation of the signal.
@@ -44,7 +46,7 @@ class Column:
 
     Z: FloatArray
     scales: FloatArray
-    factor: Cholesky
+    inverse: FloatArray
     coef: FloatArray
     mean: float
     amplitude: float
@@ -55,15 +57,15 @@ class Column:
         """From inputs (n, c) and displacements (n,), with lengthscales (c,) and a ridge."""
         mean = float(y.mean())
         scaled = Z / scales
-        factor = Cholesky.of(_kernel(scaled, scaled), ridge)
-        coef = factor.solve(y - mean)
+        inverse = Cholesky.of(_kernel(scaled, scaled), ridge).solve(np.eye(len(y)))
+        coef = inverse @ (y - mean)
         amplitude = float(np.sqrt(max(float((y - mean) @ coef) / len(y), 0.0)))
-        return cls(scaled, scales, factor, coef, mean, amplitude, amplitude * float(np.sqrt(ridge)))
+        return cls(scaled, scales, inverse, coef, mean, amplitude, amplitude * float(np.sqrt(ridge)))
 
     def __call__(self, Zq: FloatArray) -> tuple[FloatArray, FloatArray]:
         """The expected displacement (q,), and the share of its variance that the data leave open (q,)."""
         K = _kernel(Zq / self.scales, self.Z)
-        left = 1.0 - np.einsum("ij,ji->i", K, self.factor.solve(K.T))
+        left = 1.0 - np.einsum("ij,ij->i", K @ self.inverse, K)
         return self.mean + K @ self.coef, np.clip(left, 0.0, 1.0)
 
 
@@ -82,24 +84,40 @@ class Forecast:
     columns: tuple[Column | None, ...]
 
     @classmethod
-    def of(cls, states: FloatArray, actions: FloatArray, nexts: FloatArray, caution: Caution) -> Forecast | None:
-        """From transitions: encoded states (n, d), features of actions (n, e), next states; None if too few.
+    def of(
+        cls,
+        states: FloatArray,
+        actions: FloatArray,
+        nexts: FloatArray,
+        caution: Caution,
+        fitted: dict[int, Shapes] | None = None,
+    ) -> Forecast | None:
+        """From transitions; None if they are too few.
 
         Lengthscales are fitted anew when the data have doubled, so that all of it is a function of the log.
+
+        Args:
+            states: encoded (n, d).
+            actions: their features (n, e).
+            nexts: next states (n, d).
+            caution: sizes.
+            fitted: lengthscales of earlier forecasts from the same log, which is added to.
         """
         n = len(states)
         if n < LEAST:
             return None
+        fitted = {} if fitted is None else fitted
         Z, moves = np.hstack([states, actions]), nexts - states
         settled = LEAST * 2 ** int(np.log2(n / LEAST))
         centre, scale = Z[:settled].mean(axis=0), Z[:settled].std(axis=0)
         scale = np.where(scale > CONSTANT, scale, 1.0)
         Z = (Z - centre) / scale
-        shapes = _shapes(Z[:settled], moves[:settled], caution)
+        if settled not in fitted:
+            fitted[settled] = _shapes(Z[:settled], moves[:settled], caution)
         kept = _kept(Z, caution.rows)
         columns = (
             None if shape is None else Column.of(Z[kept], move, *shape)
-            for move, shape in zip(moves[kept].T, shapes, strict=True)
+            for move, shape in zip(moves[kept].T, fitted[settled], strict=True)
         )
         return cls(centre, scale, tuple(columns))
 
@@ -172,9 +190,10 @@ class Paths(NamedTuple):
     left: NDArray[np.bool_]
 
 
-def _shapes(Z: FloatArray, moves: FloatArray, caution: Caution) -> list[tuple[FloatArray, float] | None]:
+def _shapes(Z: FloatArray, moves: FloatArray, caution: Caution) -> Shapes:
     """Lengthscales and ridge of each column of the displacement; None for one that stands still."""
-    some, found = _kept(Z, caution.fit_rows), []
+    some = _kept(Z, caution.fit_rows)
+    found: Shapes = []
     for move in moves[some].T:
         spread = float(move.std())
         if spread <= CONSTANT * max(1.0, float(np.abs(move).max())):

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import gymnasium
 import numpy as np
 
 from cmerl.errors import InputError
@@ -16,13 +17,15 @@ from cmerl.spaces.actions import ActionSet
 Acts = Callable[[Any, int], Any]
 
 
-def as_fallback(fallback: Any, contains: Callable[[Any], bool]) -> Acts | None:
+def as_fallback(fallback: Any, space: gymnasium.Space[Any]) -> Acts | None:
     """A fallback as users give it: a function of (obs) or (obs, step), an action, or "greedy"."""
     if fallback is None or (isinstance(fallback, str) and fallback == "greedy"):
         return None
     if callable(fallback):
         return fallback if _parameters(fallback) != 1 else _OfObservation(fallback)
-    if not contains(fallback):
+    if isinstance(space, gymnasium.spaces.Box) and not isinstance(fallback, str):
+        fallback = np.asarray(fallback, dtype=space.dtype).reshape(space.shape)
+    if isinstance(fallback, str) or not space.contains(fallback):
         raise InputError(f"fallback must be a function, an action of the environment or 'greedy', not {fallback!r}")
     return _Constant(fallback)
 

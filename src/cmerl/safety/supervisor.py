@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from cmerl.errors import InputError
 from cmerl.safety.caution import Caution, Intervention
 from cmerl.safety.finite import finite_risk, known_laws
-from cmerl.safety.forecast import Forecast
+from cmerl.safety.forecast import Forecast, Shapes
 from cmerl.safety.limits import Limits
 from cmerl.spaces import StateSpace
 from cmerl.spaces.actions import ActionSet
@@ -63,6 +63,7 @@ class Supervisor:
     allowed: Callable[[Any, Any], bool] | None = None
     caution: Caution = field(default_factory=Caution)
     lam: float = 0.1
+    _fitted: dict[int, Shapes] = field(init=False, repr=False, default_factory=dict)
 
     @property
     def looks_ahead(self) -> bool:
@@ -80,7 +81,7 @@ class Supervisor:
                 place = [(Z[:, 0] - first).astype(int), self._indices(Z[:, d:]), (nexts[:, 0] - first).astype(int)]
                 np.add.at(counts, tuple(place), 1.0)
             return known_laws(counts, self.lam)
-        return Forecast.of(Z[:, :d], self.features(Z[:, d:]), nexts, self.caution)
+        return Forecast.of(Z[:, :d], self.features(Z[:, d:]), nexts, self.caution, self._fitted)
 
     def features(self, rows: FloatArray) -> FloatArray:
         """Actions as a forecast sees them: numbers as they are, finitely many as indicators."""
@@ -98,7 +99,7 @@ class Supervisor:
         states = self.states
         if states.shape is None or states.integer:
             return states.decode(rows)
-        return states.columns.invert(rows).reshape(-1, *states.shape)
+        return list(states.columns.invert(rows).reshape(-1, *states.shape))
 
     def _indices(self, rows: FloatArray) -> NDArray[np.intp]:
         same = (rows[:, None] == self.actions.rows[None]).all(axis=2)
@@ -152,9 +153,23 @@ class Watch:
         if reason is None:
             return proposed if why is None else self._instead(step, why[0], proposed, "mask", why[1])
         greedy, _ = self._permitted(obs, step, self.plans.greedy(obs, step))
-        if rescue is None or (not _same(greedy, proposed) and self._objection(obs, greedy, step, before) is None):
-            return greedy if _same(greedy, proposed) else self._instead(step, proposed, greedy, "greedy", reason)
-        return self._instead(step, proposed, rescue, "fallback", reason)
+        other = not _same(greedy, proposed)
+        safe = other and self._objection(obs, greedy, step, before) is None
+        if rescue is None and not safe:
+            return greedy if not other else self._instead(step, proposed, greedy, "greedy", reason)
+        for between in self._between(greedy if safe else rescue, proposed):
+            allowed = self._by.allowed is None or self._by.allowed(obs, between)
+            if allowed and self._objection(obs, between, step, before) is None:
+                return self._instead(step, proposed, between, "moderation", reason)
+        return self._instead(step, proposed, *((greedy, "greedy") if safe else (rescue, "fallback")), reason)
+
+    def _between(self, safe: Any, bold: Any) -> list[Any]:
+        """Actions on the way from a safe one to a bold one, the boldest first; none if actions are few."""
+        actions = self._by.actions
+        if actions.scale is None:
+            return []
+        a, b = actions.encode(safe)[0], actions.encode(bold)[0]
+        return [actions.decode(a + share * (b - a)) for share in self._by.caution.shares]
 
     def after(self, obs: Any, action: Any, next_obs: Any, info: Any) -> None:
         """Count what a step has cost."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -13,6 +13,7 @@ from cmerl.agents.cme_rl import diagnostics, persistence
 from cmerl.agents.cme_rl.builder import Host, build
 from cmerl.agents.cme_rl.learner import Learner
 from cmerl.agents.cme_rl.options import Given
+from cmerl.agents.cme_rl.supervision import SAMPLES, Supervision, Wishes
 from cmerl.agents.policies import PlanPolicy
 from cmerl.errors import CmerlError
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from cmerl.agents.cme_rl.planner import AnyPlan, Planner
     from cmerl.agents.cme_rl.proving import Proving
     from cmerl.agents.cme_rl.settings import Settings
+    from cmerl.agents.cme_rl.supervision import Explore
     from cmerl.agents.explanation import Explanation
     from cmerl.agents.storage import Tensors
     from cmerl.certificates import PacPolicy
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
     from cmerl.kernels import Kernel
     from cmerl.logs import LoggedEpisode
     from cmerl.optimism import Optimism
+    from cmerl.safety import Caution
     from cmerl.spaces import Angles
 
 
@@ -91,6 +94,18 @@ class CMERL(Agent):
         planner: the backward pass; None for `cmerl.planning.make_plan`, whose arguments it must take.
         actor: how plans become actions (`cmerl.acting`); None to let the data choose.
         settings: all other numbers, with their defaults (`cmerl.agents.Settings`).
+        explore: "optimistic"; "cautious", where an action is played only if the model foresees that it and the
+            fallback after it stay within ``limits`` and ``cost_budget``; "greedy"; "auto" is cautious where there is
+            something to avoid.
+        limits: columns of the observation, or their names, and (lo, hi) for each; None for an end that is open.
+        cost: a function of (obs, action, next_obs), or the key of ``info`` that has it, which an episode may spend
+            ``cost_budget`` of.
+        fallback: what acts where nothing else is safe, and until enough was seen: a function of (obs, step), an
+            action, or "greedy", which is the default.
+        allowed: which actions are allowed at an observation: a function of (obs, action), or of (obs) with a truth
+            value for every action.
+        exploratory_episodes: how many episodes may explore; the others are greedy.
+        caution: how far ahead to look, and with how much doubt (`cmerl.safety.Caution`).
     """
 
     name: ClassVar[str] = "cme-rl"
@@ -125,6 +140,14 @@ class CMERL(Agent):
         planner: Backward | None = None,
         actor: Actor | None = None,
         settings: Settings | None = None,
+        explore: Explore = "auto",
+        limits: Mapping[int | str, tuple[float | None, float | None]] | None = None,
+        cost: Callable[[Any, Any, Any], float] | str | None = None,
+        cost_budget: float | None = None,
+        fallback: Any = None,
+        allowed: Callable[..., Any] | None = None,
+        exploratory_episodes: int | None = None,
+        caution: Caution | None = None,
     ) -> None:
         super().__init__(env, horizon=horizon, seed=seed)
         given = Given(
@@ -152,6 +175,7 @@ class CMERL(Agent):
             settings=settings,
         )
         self._compose(build(self._host, given))
+        self._watch_over(Wishes(explore, limits, cost, cost_budget, fallback, allowed, exploratory_episodes, caution))
 
     def _compose(self, planner: Planner) -> None:
         """The five parts: model, optimism and planner; the actor; and the learner, which follows the updates."""
@@ -168,7 +192,8 @@ class CMERL(Agent):
     def policy(self, explore: bool = True) -> PlanPolicy:
         """The plan that the next episode would play; call it with an observation and a step."""
         self._check_thread()
-        return self._act_on(self.planner.plan(explore=explore))  # lines 3-6
+        explore = explore and self.supervision.explores(len(self.history))
+        return self._supervised(self._act_on(self.planner.plan(explore=explore)))  # lines 3-6
 
     def _act_on(self, plan: AnyPlan) -> PlanPolicy:
         """Lines 7-8: how a plan becomes actions."""
@@ -178,15 +203,31 @@ class CMERL(Agent):
             actor = refined
         return PlanPolicy(plan, self.states, self.actions, actor, (self.seed, len(self.history)))
 
+    def _supervised(self, policy: PlanPolicy) -> PlanPolicy:
+        """Who acts where the plan's action is not safe."""
+        return self.supervision.over(
+            policy,
+            lambda: self._act_on(self.planner.plan(explore=False)),
+            self.learner.transitions,
+            lambda episode: self._rng(SAMPLES, episode),
+            len(self.history),
+        )
+
+    def _watch_over(self, wishes: Wishes) -> None:
+        self._wishes = wishes
+        self.supervision = Supervision.of(wishes, self.env, self.states, self.actions, self.horizon)
+        if self.supervision.supervisor is not None:
+            self.model.keep_log()  # forecasts are made from it
+
     def _after_step(self, step: int, obs: Any, action: Any, reward: float, next_obs: Any, done: bool) -> None:
         """Line 9: observe a transition."""
         self.learner.observe(step, obs, action, reward, next_obs, done)
 
     def _replanned(self, step: int) -> PlanPolicy | None:
-        if not self.learner.replan_due():
+        if self.paused or not self.supervision.explores(len(self.history)) or not self.learner.replan_due():
             return None
         self._absorb()
-        return self._act_on(self.planner.replan(step, self.learner.replans))
+        return self._supervised(self._act_on(self.planner.replan(step, self.learner.replans)))
 
     def _absorb(self) -> None:
         self.learner.absorb()
@@ -349,10 +390,13 @@ class CMERL(Agent):
 
     def _state(self) -> tuple[Tensors, dict[str, Any]]:
         contradicted = self.proving.contradicted if self.mode.provable else []
-        return persistence.state(self.planner, self.learner.pending, contradicted)
+        tensors, meta = persistence.state(self.planner, self.learner.pending, contradicted)
+        return tensors, {**meta, **({"supervised": self._wishes.given} if self._wishes.given else {})}
 
     def _restore(self, tensors: Tensors, meta: dict[str, Any], given: dict[str, Any]) -> None:
+        wishes = Wishes.again(meta.get("supervised", ()), given)
         self._compose(persistence.restore(tensors, meta, given, self._host))
+        self._watch_over(wishes)
         if self.mode.provable:
             self.proving.contradicted[:] = meta["contradicted"]
         self.model.replay(tensors)
@@ -364,4 +408,5 @@ class CMERL(Agent):
         persistence.check_cme_rl(tensors, meta)
 
     def _unsaved(self) -> dict[str, Any]:
-        return {} if self.options.reward == "learned" else {"reward": self.options.reward}
+        told = {name: getattr(self._wishes, name) for name in self._wishes.given}
+        return told if self.options.reward == "learned" else {**told, "reward": self.options.reward}

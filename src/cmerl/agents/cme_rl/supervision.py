@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, NamedTuple
@@ -20,12 +20,14 @@ from cmerl.spaces.actions import ActionSet
 
 FloatArray = NDArray[np.float64]
 Explore = Literal["auto", "optimistic", "cautious", "greedy"]
+AUTO: Explore = "auto"
+SAMPLES = 12  # of the tree of seeds: errors of forecasts
 
 
 class Wishes(NamedTuple):
     """What a user says of exploration; the arguments of ``CMERL`` with these names."""
 
-    explore: Explore = "auto"
+    explore: Explore = AUTO
     limits: Any = None
     cost: Any = None
     cost_budget: float | None = None
@@ -37,7 +39,18 @@ class Wishes(NamedTuple):
     @property
     def given(self) -> list[str]:
         """Names of those that are not as by default."""
-        return [name for name, value in self._asdict().items() if value not in (None, "auto")]
+        return [name for name, value in self._asdict().items() if value is not None and value is not AUTO]
+
+    @classmethod
+    def again(cls, names: Sequence[str], given: dict[str, Any]) -> Wishes:
+        """What a user says of a loaded agent, taken out of ``given``: a file says only what was said before."""
+        told = {name: given.pop(name) for name in cls._fields if name in given}
+        missing = [name for name in names if name not in told]
+        if missing:
+            raise InputError(
+                f"this agent was told {', '.join(missing)}, which a file does not hold: pass {missing[0]}=… again"
+            )
+        return cls(**told)
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +69,7 @@ class Supervision:
 
     @classmethod
     def of(
-        cls, wishes: Wishes, env: gymnasium.Env[Any, Any], states: StateSpace, actions: ActionSet, horizon: int
+        cls, wishes: Wishes, env: gymnasium.Env[Any, Any] | None, states: StateSpace, actions: ActionSet, horizon: int
     ) -> Supervision:
         """From what a user says."""
         bounded = wishes.limits is not None or wishes.cost is not None
@@ -68,7 +81,9 @@ class Supervision:
         if explore == "cautious" and not bounded:
             raise InputError("explore='cautious' needs to know what to avoid: pass limits=… or cost=…")
         if wishes.cost is not None and not (callable(wishes.cost) or isinstance(wishes.cost, str)):
-            raise InputError(f"cost must be a function of (obs, action, next_obs) or a key of info, not {wishes.cost!r}")
+            raise InputError(
+                f"cost must be a function of (obs, action, next_obs) or a key of info, not {wishes.cost!r}"
+            )
         if (wishes.cost is None) != (wishes.cost_budget is None):
             raise InputError("cost and cost_budget belong together: pass both")
         if explore == "optimistic" and wishes.allowed is None:
@@ -76,6 +91,8 @@ class Supervision:
         if not bounded and wishes.allowed is None:
             return cls(explore, _episodes(wishes.exploratory_episodes))
         guard = bounded and explore != "optimistic"
+        if env is None:
+            raise InputError("an agent with limits, a cost or a mask needs its environment: pass env=…")
         names = getattr(env.unwrapped, "columns", ())
         supervisor = Supervisor(
             states,
@@ -84,7 +101,7 @@ class Supervision:
             limits=Limits.of(wishes.limits, states, names) if guard and wishes.limits is not None else None,
             cost=wishes.cost if guard else None,
             cost_budget=np.inf if wishes.cost_budget is None else float(wishes.cost_budget),
-            fallback=as_fallback(wishes.fallback, env.action_space.contains) if guard else None,
+            fallback=as_fallback(wishes.fallback, env.action_space) if guard else None,
             allowed=as_mask(wishes.allowed, actions),
             caution=wishes.caution or Caution(),
         )
@@ -118,9 +135,7 @@ class Supervision:
         def watch() -> Watch:
             return Watch(supervisor, _Greedy(policy, greedy).plans, data, rng, episode)
 
-        return SupervisedPolicy(
-            policy.plan, policy.states, policy.actions, policy.actor, policy.seed, watch=watch
-        )
+        return SupervisedPolicy(policy.plan, policy.states, policy.actions, policy.actor, policy.seed, watch=watch)
 
 
 class _Greedy:
