@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from cmerl.confidence.modes import Mode, Practical, check_number
+from cmerl.confidence.modes import Mode, Practical
 from cmerl.confidence.problem import Problem
 from cmerl.confidence.terms import BonusTerms, ValueNorms
 from cmerl.embedding import KernelEmbedding
 from cmerl.errors import InputError, MissingConstantError
+from cmerl.validation.numbers import check_not_negative
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,7 +30,7 @@ class KL(Mode):
     growth: float = 0.05
 
     def __post_init__(self) -> None:
-        check_number("growth", self.growth)
+        check_not_negative("growth", self.growth)
 
     @property
     def uses_sigma(self) -> bool:
@@ -53,10 +54,11 @@ class KL(Mode):
 
 @dataclass(frozen=True, kw_only=True)
 class Guarded(KL):
-    """The practical mode's plan where it can be defended, else that of ``KL``.
+    """The practical mode's plan while its account covers it, else that of ``KL``.
 
-    Practical's policy π is played if U − L(π) ≤ κ·(U(π) − L(π)) at every first state seen so far: U bounds V*, and
-    L(π) and U(π) bound its value. So each episode loses at most κ times the width of the bounds on what is played.
+    U bounds V*, L(π) and U(π) the value of a policy π. An episode that plays π loses at most U − L(π), and puts
+    κ·(U(π) − L(π)) less that into an account. Practical's policy is played if the account stays at 0 or above, from
+    every first state seen so far. So all episodes lose at most κ times the widths of the bounds on what was played.
 
     Args:
         kappa: κ ≥ 1; the larger, the more is left to the practical plan.
@@ -65,12 +67,12 @@ class Guarded(KL):
     """
 
     name: ClassVar[str] = "guarded"
-    kappa: float = 10.0
+    kappa: float = 2.0
     prior_scale: float = 1.0
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_number("prior_scale", self.prior_scale)
+        check_not_negative("prior_scale", self.prior_scale)
         if not self.kappa >= 1.0:
             raise InputError(f"kappa must be a number from 1 on, not {self.kappa!r}")
 

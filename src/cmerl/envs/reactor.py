@@ -9,8 +9,8 @@ import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
-from cmerl.envs.checks import check_number, check_pair
 from cmerl.errors import InputError
+from cmerl.validation.numbers import check_number, check_pair
 
 Floats = NDArray[np.float64]
 

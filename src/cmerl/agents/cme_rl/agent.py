@@ -7,13 +7,12 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from cmerl.acting import Greedy
 from cmerl.agents.base import Agent, Policy
 from cmerl.agents.cme_rl import diagnostics, persistence
 from cmerl.agents.cme_rl.builder import Host, build
 from cmerl.agents.cme_rl.learner import Learner
 from cmerl.agents.cme_rl.options import Given
-from cmerl.agents.cme_rl.supervision import SAMPLES, Supervision, Wishes
+from cmerl.agents.cme_rl.supervision import Supervision, Wishes
 from cmerl.agents.policies import PlanPolicy
 from cmerl.errors import CmerlError
 
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from cmerl.acting import Actor
-    from cmerl.agents.cme_rl.options import Auto, RewardFunction
+    from cmerl.agents.cme_rl.options import Auto
     from cmerl.agents.cme_rl.parts import Backward
     from cmerl.agents.cme_rl.planner import AnyPlan, Planner
     from cmerl.agents.cme_rl.proving import Proving
@@ -37,6 +36,7 @@ if TYPE_CHECKING:
     from cmerl.kernels import Kernel
     from cmerl.logs import LoggedEpisode
     from cmerl.optimism import Optimism
+    from cmerl.rewards import RewardFunction
     from cmerl.safety import Caution
     from cmerl.spaces import Angles
 
@@ -63,7 +63,8 @@ class CMERL(Agent):
         bonus: "practical" (no proof, learns fastest); in finite worlds "guarded" (its plans while they can be
             defended) and "kl" (the recommended proof); "paper", "tight", "split", "nonnegative"; "auto" (balances
             scales of the practical one by their regret); or a mode object of ``cmerl.confidence``.
-        reward: "learned", or the reward function as a callable (observation, action) → reward.
+        reward: "learned", or the reward function as a callable: (observation, action) → reward, or
+            (observation, action, next observation) → reward. It is asked once for arrays of them where it takes them.
         backend: how the embedding is held: "exact"; "compressed", at a cost that does not grow with the data;
             "nystrom" or "fourier", classical sketches; "auto" is exact while that is quick, then compressed
             (provable modes stay exact).
@@ -193,25 +194,11 @@ class CMERL(Agent):
         """The plan that the next episode would play; call it with an observation and a step."""
         self._check_thread()
         explore = explore and self.supervision.explores(len(self.history))
-        return self._supervised(self._act_on(self.planner.plan(explore=explore)))  # lines 3-6
+        return self._act_on(self.planner.plan(explore=explore))  # lines 3-6
 
     def _act_on(self, plan: AnyPlan) -> PlanPolicy:
-        """Lines 7-8: how a plan becomes actions."""
-        refined = self.options.settings.refined
-        actor: Actor = self.planner.parts.actor or self.model.actor
-        if isinstance(actor, Greedy) and self.actions.continuous and refined.suits(plan, self.actions.rows):
-            actor = refined
-        return PlanPolicy(plan, self.states, self.actions, actor, (self.seed, len(self.history)))
-
-    def _supervised(self, policy: PlanPolicy) -> PlanPolicy:
-        """Who acts where the plan's action is not safe."""
-        return self.supervision.over(
-            policy,
-            lambda: self._act_on(self.planner.plan(explore=False)),
-            self.learner.transitions,
-            lambda episode: self._rng(SAMPLES, episode),
-            len(self.history),
-        )
+        """Lines 7-8: how a plan becomes actions, and who acts where these are not safe."""
+        return self.supervision.act_on(plan, self.planner, self.learner.transitions, self._rng, len(self.history))
 
     def _watch_over(self, wishes: Wishes) -> None:
         self._wishes = wishes
@@ -227,7 +214,7 @@ class CMERL(Agent):
         if self.paused or not self.supervision.explores(len(self.history)) or not self.learner.replan_due():
             return None
         self._absorb()
-        return self._supervised(self._act_on(self.planner.replan(step, self.learner.replans)))
+        return self._act_on(self.planner.replan(step, self.learner.replans))
 
     def _absorb(self) -> None:
         self.learner.absorb()

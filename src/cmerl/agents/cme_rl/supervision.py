@@ -11,6 +11,8 @@ import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
+from cmerl.acting import Actor, Greedy
+from cmerl.agents.cme_rl.planner import AnyPlan, Planner
 from cmerl.agents.policies import PlanPolicy
 from cmerl.agents.supervised import SupervisedPolicy
 from cmerl.errors import InputError
@@ -111,31 +113,42 @@ class Supervision:
         """Whether an episode with this number explores."""
         return self.explore != "greedy" and (self.episodes is None or episode < self.episodes)
 
-    def over(
+    def act_on(
         self,
-        policy: PlanPolicy,
-        greedy: Callable[[], PlanPolicy],
+        plan: AnyPlan,
+        planner: Planner,
         data: Callable[[], tuple[FloatArray, FloatArray]],
-        rng: Callable[[int], np.random.Generator],
+        rng: Callable[..., np.random.Generator],
         episode: int,
     ) -> PlanPolicy:
-        """A policy under supervision, where there is something to supervise.
+        """A plan as a policy, watched over where there is something to avoid.
 
         Args:
-            policy: the plan's.
-            greedy: makes the one without exploration.
+            plan: it.
+            planner: makes the plan without exploration, when that is asked for.
             data: all transitions so far.
-            rng: a generator for an episode.
-            episode: its number.
+            rng: a generator for a purpose.
+            episode: the number of the episode that it is for.
         """
+        policy = _policy(plan, planner, episode)
         if self.supervisor is None:
             return policy
         supervisor = self.supervisor
 
         def watch() -> Watch:
-            return Watch(supervisor, _Greedy(policy, greedy).plans, data, rng, episode)
+            greedy = _Greedy(policy, lambda: _policy(planner.plan(explore=False), planner, episode))
+            return Watch(supervisor, greedy.plans, data, lambda number: rng(SAMPLES, number), episode)
 
         return SupervisedPolicy(policy.plan, policy.states, policy.actions, policy.actor, policy.seed, watch=watch)
+
+
+def _policy(plan: AnyPlan, planner: Planner, episode: int) -> PlanPolicy:
+    """How a plan becomes actions."""
+    refined = planner.options.settings.refined
+    actor: Actor = planner.parts.actor or planner.model.actor
+    if isinstance(actor, Greedy) and planner.actions.continuous and refined.suits(plan, planner.actions.rows):
+        actor = refined
+    return PlanPolicy(plan, planner.states, planner.actions, actor, (planner.model.recipe.seed, episode))
 
 
 class _Greedy:
