@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cmerl.acting import Actor, Greedy, Shooting
+from cmerl.acting import MPC, Actor, Greedy
 from cmerl.confidence import FailureBudget, Problem
 from cmerl.confidence import Greedy as NoBonus
 from cmerl.embedding import DisplacementEmbedding
+from cmerl.embedding.displacement.grid import DisplacementView
 from cmerl.kernels import Kernel
 from cmerl.linalg import Cholesky
 from cmerl.planning import Plan, Task, make_plan
@@ -37,10 +38,12 @@ class Selection:
         held_out: transitions that models are compared on.
         residuals: of a displacement, standing for its noise.
         repeats: steps for which plans may hold an action.
-        starts: first states that actors are simulated from.
+        starts: first states that plans are simulated from.
+        search_starts: of these that searches are simulated from, all at once.
         discount: whether plans with a displacement are discounted by 1 − 1/H.
-        worth_a_search: of the range of returns: what a search must gain, since it takes time.
-        shooting: the search.
+        worth_a_search: of the range of returns: what plans must leave for a search to be tried, since it takes time.
+        search_landmarks: states at which a plan knows V where it only ends a search.
+        searches: candidates.
     """
 
     margin: float = 0.5
@@ -49,9 +52,11 @@ class Selection:
     residuals: int = 16
     repeats: tuple[int, ...] = (1, 2, 3, 5)
     starts: int = 8
+    search_starts: int = 3
     discount: bool = True
     worth_a_search: float = 0.05
-    shooting: Shooting = field(default_factory=Shooting)
+    search_landmarks: int = 300
+    searches: tuple[MPC, ...] = (MPC(value="fitted"), MPC(value="plan"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,8 +158,6 @@ def choose_actor(
         now: the present choice, if there is one: repeats far from it are mostly wasted.
     """
     lo, hi = model.reward_range
-    span = horizon * (hi - lo)
-    searching = now is not None and isinstance(now.actor, Shooting)
     repeats = settings.repeats if now is None else _near(settings.repeats, model.repeat)
     discount = planning_discount(horizon, settings)
     returns = _returns_by_repeat(model, horizon, starts, value_kernel, repeats, discount)
@@ -163,18 +166,25 @@ def choose_actor(
     if best != kept and not exceeds(returns[best][1], returns[kept][1]):
         best = kept
     reasons = {"action repeat": ", ".join(f"{r}: {found.mean():.4g}" for r, (_, found) in returns.items())}
-    actor: Actor = Greedy()
-    if horizon * hi - returns[best][1].mean() > settings.worth_a_search * span:  # else nothing can do clearly better
-        plan, greedy = returns[best][0], returns[best][1][-1:]
-        found = simulate_actor(model.with_repeat(best, sure=True), settings.shooting, plan, starts[-1:], horizon)
-        least = 0.0 if searching else settings.worth_a_search * span
-        if exceeds(np.array([found]), greedy, least=least):
-            actor = settings.shooting
-        reasons["search"] = f"{found:.4g} from the last start, {greedy[0]:.4g} without"
+    plan, planned = returns[best]
+    actors: dict[Actor, FloatArray] = {Greedy(): planned[-settings.search_starts :]}
+    if horizon * hi - planned.mean() > settings.worth_a_search * horizon * (hi - lo):  # else nothing can do better
+        some = starts[-settings.search_starts :]
+        actors |= {mpc: simulate_search(mpc, plan, some, horizon) for mpc in settings.searches}
+        reasons["search"] = ", ".join(f"{_name(actor)}: {found.mean():.4g}" for actor, found in actors.items())
+    actor = now.actor if now is not None and now.actor in actors else Greedy()
+    for challenger in sorted(actors, key=lambda one: -float(actors[one].mean())):
+        if exceeds(actors[challenger], actors[actor]):
+            actor = challenger
+            break
     log.debug("simulated returns: %s", reasons)
     chosen = model.with_repeat(best)
-    most = settings.shooting.landmarks if isinstance(actor, Shooting) else model.settings.landmarks
+    most = settings.search_landmarks if isinstance(actor, MPC) else model.settings.landmarks
     return Choice(chosen.with_landmarks(most), actor, reasons)
+
+
+def _name(actor: Actor) -> str:
+    return f"search with {actor.value} value" if isinstance(actor, MPC) else "plan"
 
 
 def _near(repeats: tuple[int, ...], repeat: int) -> tuple[int, ...]:
@@ -205,17 +215,22 @@ def _returns_by_repeat(
     return {repeat: (plans[repeat], found) for repeat, found in zip(repeats, returns, strict=True)}
 
 
-def simulate_actor(
-    model: DisplacementEmbedding, shooting: Shooting, plan: Plan, start: FloatArray, horizon: int
-) -> float:
-    """The return of a search from one start (1, d), when the model is taken for the world."""
-    actor, state, total = shooting.begin_episode(plan, model.actions, ()), start, 0.0
+def simulate_search(mpc: MPC, plan: Plan, starts: FloatArray, horizon: int) -> FloatArray:
+    """Returns (k,) of a search from several starts at once, when the model is taken for the world."""
+    (view,) = plan.views
+    assert isinstance(view, DisplacementView)
+    actor = mpc.begin_episode(plan, view.actions, ())
+    x, totals, alive = view.scaled(starts).astype(np.float32), np.zeros(len(starts)), np.ones(len(starts), dtype=bool)
     for step in range(horizon):
-        state, rewards, ended = model.step(state, np.array([actor.choose(state, step)]))
-        total += float(rewards[0])
-        if ended[0]:
-            break
-    return total
+        features = actor.features(x, step).astype(np.float32)
+        y, rewards, ended = view.dynamics.quick_step(x, features)
+        totals[alive] += rewards[alive]
+        x = np.where(alive[:, None], y, x)
+        if ended is not None:
+            alive &= ~ended
+            if not alive.any():
+                break
+    return totals
 
 
 def simulate(model: DisplacementEmbedding, plans: Mapping[int, Plan], starts: FloatArray, horizon: int) -> FloatArray:

@@ -10,7 +10,7 @@ import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
-from cmerl.acting import Actor, EpisodeActor, Greedy, Shooting
+from cmerl.acting import MPC, Actor, EpisodeActor, Greedy
 from cmerl.errors import InputError
 from cmerl.finite import TablePlan
 from cmerl.planning import Plan
@@ -50,7 +50,7 @@ class PlanPolicy:
     @property
     def searches(self) -> bool:
         """Whether actions come from a search, so that there is no table of them."""
-        return isinstance(self.actor, Shooting)
+        return isinstance(self.actor, MPC)
 
     def table(self, observations: NDArray[Any]) -> NDArray[np.intp]:
         """The planned action at every step and observation (H, S), where actions are numbers."""

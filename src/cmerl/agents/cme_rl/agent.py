@@ -13,7 +13,7 @@ import gymnasium
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from cmerl.acting import Actor, Greedy, Shooting
+from cmerl.acting import MPC, Actor, Greedy
 from cmerl.agents import storage
 from cmerl.agents.base import Agent, Policy, declared_range
 from cmerl.agents.cme_rl.calibration import about_next_states, about_values, model_error
@@ -395,7 +395,7 @@ class CMERL(Agent):
     @property
     def _replans_inside(self) -> bool:
         """Whether plans are made anew inside episodes; a search also does well with one, and takes time."""
-        return self.options.replan and not isinstance(self.model.actor, Shooting)
+        return self.options.replan and not isinstance(self.model.actor, MPC)
 
     def _replanned(self, step: int) -> PlanPolicy | None:
         costly = not self.history or self.model.displacement is not None
