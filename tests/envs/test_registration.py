@@ -16,6 +16,9 @@ HORIZONS = {"RiverSwim": 20, "Chain": 20, "GridWorld": 20, "DeepSea": 10, "Rando
 HORIZONS |= {"LinearMixture": 10, "Bilinear": 8}
 OBJECTS = {"StringEdit": 12, "Molecule": 6, "Knapsack": 6, "Routing": 15}
 CONTINUOUS = ["PBall2D", "TwoRooms", "CartPoleSwingUp", "LinearQuadratic", "Regulator"]
+CONTINUOUS += ["PetsCartPole", "PilcoCartPole", "PilcoDoublePendulum"]
+CONTINUOUS += ["dmc-cartpole-balance", "dmc-cartpole-swingup", "dmc-pendulum-swingup", "dmc-reacher-easy"]
+CONTINUOUS += ["dmc-point_mass-easy"]
 
 register()
 
@@ -63,6 +66,7 @@ def test_ids_resolve_in_a_fresh_interpreter():
         ("TwoRooms", "noise"),
         ("TwoRooms", "wall"),
         ("CartPoleSwingUp", "force"),
+        ("PilcoCartPole", "noise"),
         ("LinearQuadratic", "max_action"),
         ("GridWorld", "slip"),
         ("Chain", "slip"),

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from cmerl.envs.bilinear import Bilinear
     from cmerl.envs.chain import Chain
     from cmerl.envs.deepsea import DeepSea
+    from cmerl.envs.dm_control import DmControl
     from cmerl.envs.finite import FiniteMDP
     from cmerl.envs.gridworld import GridWorld
     from cmerl.envs.inventory import Inventory, Prices
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
     from cmerl.envs.molecule import Molecule
     from cmerl.envs.object_world import ObjectWorld
     from cmerl.envs.pball import BallDynamics, PBall2D
+    from cmerl.envs.pets_cart_pole import PetsCartPole
+    from cmerl.envs.pilco_cart_pole import PilcoCartPole
+    from cmerl.envs.pilco_double_pendulum import PilcoDoublePendulum
     from cmerl.envs.random_worlds import RandomMDP, random_mdp
     from cmerl.envs.regulator import Regulator, RegulatorDynamics
     from cmerl.envs.riverswim import RiverSwim
@@ -34,6 +38,7 @@ __all__ = [
     "CartPoleSwingUp",
     "Chain",
     "DeepSea",
+    "DmControl",
     "FiniteMDP",
     "GridWorld",
     "Inventory",
@@ -43,6 +48,9 @@ __all__ = [
     "Molecule",
     "ObjectWorld",
     "PBall2D",
+    "PetsCartPole",
+    "PilcoCartPole",
+    "PilcoDoublePendulum",
     "Prices",
     "RandomMDP",
     "Regulator",
@@ -62,6 +70,7 @@ _HOMES = {
     "CartPoleSwingUp": "swing_up",
     "Chain": "chain",
     "DeepSea": "deepsea",
+    "DmControl": "dm_control",
     "FiniteMDP": "finite",
     "GridWorld": "gridworld",
     "Inventory": "inventory",
@@ -73,6 +82,9 @@ _HOMES = {
     "ObjectWorld": "object_world",
     "LinearQuadratic": "linear_quadratic",
     "PBall2D": "pball",
+    "PetsCartPole": "pets_cart_pole",
+    "PilcoCartPole": "pilco_cart_pole",
+    "PilcoDoublePendulum": "pilco_double_pendulum",
     "Prices": "inventory",
     "RandomMDP": "random_worlds",
     "Regulator": "regulator",

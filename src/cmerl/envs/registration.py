@@ -9,6 +9,15 @@ from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
 
+# of the DeepMind Control Suite; cmerl.envs.DmControl makes any other
+DMC_TASKS = [
+    ("cartpole", "balance"),
+    ("cartpole", "swingup"),
+    ("pendulum", "swingup"),
+    ("reacher", "easy"),
+    ("point_mass", "easy"),
+]
+
 # id → (entry point, default options)
 WORLDS: dict[str, tuple[str, dict[str, Any]]] = {
     "cmerl/RiverSwim-v0": ("cmerl.envs.riverswim:RiverSwim", {}),
@@ -24,10 +33,17 @@ WORLDS: dict[str, tuple[str, dict[str, Any]]] = {
     "cmerl/PBall2D-v0": ("cmerl.envs.pball:PBall2D", {}),
     "cmerl/TwoRooms-v0": ("cmerl.envs.two_rooms:TwoRooms", {}),
     "cmerl/CartPoleSwingUp-v0": ("cmerl.envs.swing_up:CartPoleSwingUp", {}),
+    "cmerl/PetsCartPole-v0": ("cmerl.envs.pets_cart_pole:PetsCartPole", {}),
+    "cmerl/PilcoCartPole-v0": ("cmerl.envs.pilco_cart_pole:PilcoCartPole", {}),
+    "cmerl/PilcoDoublePendulum-v0": ("cmerl.envs.pilco_double_pendulum:PilcoDoublePendulum", {}),
     "cmerl/LinearQuadratic-v0": ("cmerl.envs.linear_quadratic:LinearQuadratic", {}),
     "cmerl/LinearMixture-v0": ("cmerl.envs.linear_mixture:LinearMixture", {}),
     "cmerl/Bilinear-v0": ("cmerl.envs.bilinear:Bilinear", {}),
     "cmerl/Regulator-v0": ("cmerl.envs.regulator:Regulator", {}),
+    **{
+        f"cmerl/dmc-{domain}-{task}-v0": ("cmerl.envs.dm_control:DmControl", {"domain": domain, "task": task})
+        for domain, task in DMC_TASKS
+    },
 }
 
 
