@@ -67,11 +67,13 @@ class Choice:
         displacement: the model; None for a direct embedding.
         actor: how to act.
         reasons: what was compared, in words.
+        promised: the return that it had in simulation.
     """
 
     displacement: DisplacementEmbedding | None
     actor: Actor
     reasons: dict[str, str]
+    promised: float = 0.0
 
 
 def exceeds(challenger: FloatArray, incumbent: FloatArray, *, least: float = 0.0) -> bool:
@@ -180,7 +182,7 @@ def choose_actor(
     log.debug("simulated returns: %s", reasons)
     chosen = model.with_repeat(best)
     most = settings.search_landmarks if isinstance(actor, MPC) else model.settings.landmarks
-    return Choice(chosen.with_landmarks(most), actor, reasons)
+    return Choice(chosen.with_landmarks(most), actor, reasons, float(actors[actor].mean()))
 
 
 def _name(actor: Actor) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,20 +11,35 @@ from numpy.typing import NDArray
 from cmerl.finite import TablePlan
 from cmerl.planning import Plan
 
+if TYPE_CHECKING:
+    from cmerl.acting.thrifty import Spending
+
 FloatArray = NDArray[np.float64]
 
 
 class EpisodeActor(Protocol):
     """Acts through one episode, and may remember what it has found on the way."""
 
-    def act(self, state: FloatArray, step: int) -> FloatArray:
-        """The action (d_a,) at an encoded state (1, d), asked for step after step."""
+    def act(self, state: FloatArray, step: int, deadline: float | None = None) -> FloatArray:
+        """The action (d_a,) at an encoded state (1, d), asked for step after step.
+
+        One that searches stops at the deadline, by ``time.perf_counter``, with the best found so far.
+        """
         ...
 
 
 class Actor(Protocol):
     """A way to act on plans; it holds no state of its own."""
 
-    def begin_episode(self, plan: Plan | TablePlan, actions: FloatArray, seed: Sequence[int]) -> EpisodeActor:
-        """Act on a plan over candidate actions (A, d_a); ``seed`` is for what is drawn."""
+    def begin_episode(
+        self, plan: Plan | TablePlan, actions: FloatArray, seed: Sequence[int], spending: Spending | None = None
+    ) -> EpisodeActor:
+        """Act on a plan over candidate actions (A, d_a).
+
+        Args:
+            plan: the plan.
+            actions: what it ranges over.
+            seed: of what is drawn.
+            spending: what exploring may cost; None for no limit.
+        """
         ...

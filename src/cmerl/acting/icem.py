@@ -210,9 +210,9 @@ def search(
         else:
             found = _affordable(U, mean_score, hope, promise, balance, found)
             # Half of the elites are the best by hope, so that the next round is drawn around both.
-            able = np.where(mean_score >= promise[:, None] - balance, hope, -np.inf)
-            second = np.argsort(-able, axis=1, kind="stable")[:, : settings.elites // 2]
-            kept = np.concatenate([kept[:, : settings.elites - settings.elites // 2], U[rows, second]], axis=1)
+            cheap = mean_score >= promise[:, None] - balance
+            order[:, settings.elites // 2 :] = _hoped(cheap, hope, mean_score, order, settings.elites // 2)
+            kept = U[rows, order]
         mean = settings.momentum * mean + (1.0 - settings.momentum) * kept.mean(axis=1)
         spread = settings.momentum * spread + (1.0 - settings.momentum) * kept.std(axis=1)
     assert kept is not None
@@ -223,6 +223,21 @@ def search(
     charge = np.maximum(promise - worth, 0.0).astype(np.float64)
     played = np.concatenate([best[:, None], kept[:, : settings.kept - 1]], axis=1) if hope is not None else kept
     return Found(best, Memory(mean, played[:, : settings.kept]), promise.astype(np.float64), charge)
+
+
+def _hoped(
+    cheap: NDArray[np.bool_], hope: SingleArray, mean_score: SingleArray, order: IntArray, first: int
+) -> IntArray:
+    """Numbers of further elites (b, k): by hope as far as they are cheap, then by worth; none of the first ones."""
+    rest = order.shape[1] - first
+    chosen = np.empty((len(order), rest), dtype=np.intp)
+    for i, (row, able) in enumerate(zip(order, cheap, strict=True)):
+        able = np.flatnonzero(able)
+        able = able[np.argsort(-hope[i, able], kind="stable")]
+        able = able[~np.isin(able, row[:first])][:rest]
+        others = row[first:][~np.isin(row[first:], able)]
+        chosen[i] = np.append(able, others)[:rest]
+    return chosen
 
 
 def _affordable(

@@ -6,7 +6,6 @@ searches, or that of the plan.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
@@ -14,7 +13,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from cmerl.acting.icem import Channels, Found, Memory, Score, Search, noise_bank, search
+from cmerl.acting.icem import Channels, Found, Score, Search, noise_bank, search
+from cmerl.acting.thrifty import Spending
 from cmerl.acting.terminal_value import TerminalSettings, roll, terminal_value
 from cmerl.embedding.displacement.grid import DisplacementView
 from cmerl.finite import TablePlan
@@ -42,16 +42,25 @@ class MPC:
     search: Search = field(default_factory=Search)
     terminal: TerminalSettings = field(default_factory=TerminalSettings)
 
-    def begin_episode(self, plan: Plan | TablePlan, actions: FloatArray, seed: Sequence[int]) -> MPCEpisode:
-        """Search through one episode."""
+    def begin_episode(
+        self, plan: Plan | TablePlan, actions: FloatArray, seed: Sequence[int], spending: Spending | None = None
+    ) -> MPCEpisode:
+        """Search through one episode; without ``spending`` the plan is the one to be greedy on."""
         assert isinstance(plan, Plan)  # tables are for finite worlds
-        return MPCEpisode(self, plan, actions, tuple(seed))
+        return MPCEpisode(self, plan, actions, tuple(seed), spending)
 
 
 class MPCEpisode:
     """Searches that go on through one episode, from one state or from several at once."""
 
-    def __init__(self, settings: MPC, plan: Plan, actions: FloatArray, seed: tuple[int, ...]) -> None:
+    def __init__(
+        self,
+        settings: MPC,
+        plan: Plan,
+        actions: FloatArray,
+        seed: tuple[int, ...],
+        spending: Spending | None = None,
+    ) -> None:
         (view,) = plan.views
         assert isinstance(view, DisplacementView)
         self._settings, self._plan, self._view, self._actions, self._seed = settings, plan, view, actions, seed
@@ -62,20 +71,20 @@ class MPCEpisode:
         )
         rng = np.random.default_rng(seed)
         self._bank = noise_bank(rng, settings.search, BANK, self._depth, self.channels.latent)
+        self._spending = spending
         self._found: Found | None = None
         self._decided = 0
 
-    def act(self, state: FloatArray, step: int, budget: float | None = None) -> FloatArray:
-        """The action (d_a,) at an encoded state (1, d), within about so many seconds."""
-        features = self.features(self._view.scaled(state), step, budget)
+    def act(self, state: FloatArray, step: int, deadline: float | None = None) -> FloatArray:
+        """The action (d_a,) at an encoded state (1, d)."""
+        features = self.features(self._view.scaled(state), step, deadline)
         return np.asarray(self._actions[self._number(features)] if self._view.categorical else features[0])
 
     def _number(self, features: SingleArray) -> int:
         return int(np.square(self._view.actions - features[0]).sum(axis=1).argmin())
 
-    def features(self, x: FloatArray, step: int, budget: float | None = None) -> FloatArray:
+    def features(self, x: FloatArray, step: int, deadline: float | None = None) -> FloatArray:
         """Features of the actions (b, e) at states (b, d) in the units of the model."""
-        deadline = None if budget is None else time.perf_counter() + budget
         since = step - self._decided
         found = self._found
         if found is None or len(found.best) != len(x) or not 0 < since < self._settings.every:
@@ -88,8 +97,11 @@ class MPCEpisode:
                 self._settings.search,
                 states=len(x),
                 before=found.memory.shifted(since) if found is not None and goes_on else None,
+                balance=self._spending.allowance.affords() if self._spending is not None else 0.0,
                 deadline=deadline,
             )
+            if self._spending is not None and np.isfinite(found.promise[0]):
+                self._spending.allowance.pay(float(found.charge[0]), float(found.promise[0]))
             self._decided, since = step, 0
         return np.asarray(self.channels.decode(found.best[:, since]), dtype=np.float64)
 
@@ -102,23 +114,25 @@ class MPCEpisode:
             b, n = sequences.shape[:2]
             trials = sequences[:, :, :steps].reshape(b * n, steps, -1)
             total, y, over = roll(self._view.dynamics, np.repeat(x, n, axis=0), trials, discount)
+            spending, hope = self._spending, None
             if step + steps < self._horizon:
-                later = np.float32(discount**steps) * self._value(y, step + steps)
-                total = total + (later if over is None else later * ~over)
-            return total.reshape(b, n), None
+                alive = np.float32(discount**steps) * (1.0 if over is None else ~over)
+                if spending is not None:
+                    hope = (total + alive * self._planned(self._plan, y, step + steps)).reshape(b, n)
+                total = total + alive * self._value(y, step + steps)
+            return total.reshape(b, n), hope
 
         return score
 
     def _value(self, y: SingleArray, step: int) -> SingleArray:
         settings = self._settings
         if settings.value == "plan":
-            return self._planned(y, step)
+            return self._planned(self._plan if self._spending is None else self._spending.greedy, y, step)
         make = terminal_value(self._view.dynamics, self.channels, self._horizon, settings.terminal, settings.search)
         return make(y)
 
-    def _planned(self, y: SingleArray, step: int) -> SingleArray:
-        """V of the plan at about that step, in the environment's units."""
-        plan = self._plan
+    def _planned(self, plan: Plan, y: SingleArray, step: int) -> SingleArray:
+        """V of a plan at about that step, in the environment's units."""
         stage = plan.stages[max(step - plan.repeat - plan.first_step, 0)]
         later = self._view.value(stage.coef, y) / plan.task.discount**plan.repeat
         return np.asarray(clip_value(later, plan.task, stage.until) + plan.shift(stage.until), dtype=np.float32)

@@ -483,6 +483,10 @@ class Agent(ABC):
     def _break_off(self) -> None:
         """The same for an episode that was not finished: keep what can be kept."""
 
+    def _begin(self, policy: Policy) -> Policy:
+        """What an episode plays by, from its beginning or from a new plan on."""
+        return begin(policy)
+
     def _rng(self, *key: int) -> np.random.Generator:
         """A generator for one purpose: a leaf of this agent's tree of seeds."""
         return np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=key))
@@ -491,7 +495,7 @@ class Agent(ABC):
         started = time.perf_counter()
         episode = len(self.history)
         policies = [self.policy()]
-        play = begin(policies[0])
+        play = self._begin(policies[0])
         seen = self._latest = Trajectory()
         step = 0
         try:
@@ -509,7 +513,7 @@ class Agent(ABC):
                 replanned = self._replanned(step + 1) if step + 1 < self.horizon else None
                 if replanned is not None:
                     policies.append(replanned)
-                    play = begin(replanned)
+                    play = self._begin(replanned)
                     seen.replans.append(step + 1)
                 obs = found.obs
             self._end_episode()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,7 +11,7 @@ import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
-from cmerl.acting import MPC, Actor, EpisodeActor, Greedy
+from cmerl.acting import MPC, Actor, EpisodeActor, Greedy, Spending
 from cmerl.errors import InputError
 from cmerl.finite import TablePlan
 from cmerl.planning import Plan
@@ -31,6 +32,7 @@ class PlanPolicy:
         actions: the actions that were planned with.
         actor: how the plan becomes actions.
         seed: of what the actor draws.
+        spend: what exploring may cost in an episode that begins; None for no limit.
     """
 
     plan: Plan | TablePlan
@@ -38,6 +40,7 @@ class PlanPolicy:
     actions: ActionSet
     actor: Actor = field(default_factory=Greedy)
     seed: tuple[int, ...] = ()
+    spend: Callable[[], Spending] | None = None
 
     def __call__(self, obs: Any, step: int) -> Any:
         """What an episode that begins with this observation at ``step`` would play."""
@@ -45,7 +48,9 @@ class PlanPolicy:
 
     def begin_episode(self) -> PlanEpisode:
         """The same policy for one episode: a search then goes on from what it has found at the step before."""
-        return PlanEpisode(self, self.actor.begin_episode(self.plan, self.actions.rows, self.seed))
+        spending = None if self.spend is None else self.spend()
+        actor = self.actor.begin_episode(self.plan, self.actions.rows, self.seed, spending)
+        return PlanEpisode(self, actor, spending)
 
     @property
     def searches(self) -> bool:
@@ -66,11 +71,16 @@ class PlanEpisode:
 
     policy: PlanPolicy
     actor: EpisodeActor
+    spending: Spending | None = None
 
     def __call__(self, obs: Any, step: int) -> Any:
         """The action for an observation at ``step``, asked for step after step."""
+        return self.within(obs, step, None)
+
+    def within(self, obs: Any, step: int, deadline: float | None) -> Any:
+        """The same until a deadline by ``time.perf_counter``: a search then takes the best that it has found."""
         check_step(step, self.policy.plan.task.problem.horizon)
-        return self.policy.actions.decode(self.actor.act(self.policy.states.encode(obs), step))
+        return self.policy.actions.decode(self.actor.act(self.policy.states.encode(obs), step, deadline))
 
 
 @dataclass(frozen=True)

@@ -7,13 +7,13 @@ import logging
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
 
 import gymnasium
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from cmerl.acting import MPC, Actor, Greedy
+from cmerl.acting import MPC, Actor, Greedy, Spending
 from cmerl.agents import storage
 from cmerl.agents.base import Agent, Policy, declared_range
 from cmerl.agents.cme_rl.calibration import about_next_states, about_values, model_error
@@ -23,7 +23,7 @@ from cmerl.agents.cme_rl.planner import AnyPlan, Backward, Moment, Parts, Planne
 from cmerl.agents.cme_rl.settings import Settings
 from cmerl.agents.cme_rl.transition_store import TransitionStore
 from cmerl.agents.cme_rl.update_buffer import Seen, UpdateBuffer
-from cmerl.agents.policies import PlanPolicy
+from cmerl.agents.policies import PlanEpisode, PlanPolicy
 from cmerl.agents.saved import check_cme_rl
 from cmerl.confidence import KL, Mode, Paper, as_mode
 from cmerl.confidence import Auto as AutoMode
@@ -31,7 +31,8 @@ from cmerl.embedding import ConditionalMeanEmbedding
 from cmerl.errors import CmerlError, InputError, MissingConstantError
 from cmerl.growing import nested, part
 from cmerl.optimism import Optimism
-from cmerl.planning import Task, is_kernel_embedding, make_plan
+from cmerl.exploration import Account
+from cmerl.planning import Plan, Task, is_kernel_embedding, make_plan
 from cmerl.rewards import KnownReward, RewardRange
 from cmerl.rollback import all_or_nothing
 from cmerl.spaces import Angles, StateSpace
@@ -197,6 +198,8 @@ class CMERL(Agent):
         self._pending = UpdateBuffer()
         self._evidence: dict[str, Any] = {}  # what the last episode proved
         self._replans = 0
+        self.account = Account()
+        self._played: Spending | None = None
         if self.mode.provable:
             self.mode.check(self.planner.problem())
         if self.mode.needs_norms and all_states is None:
@@ -280,7 +283,7 @@ class CMERL(Agent):
     def policy(self, explore: bool = True) -> PlanPolicy:
         """The plan that the next episode would play; call it with an observation and a step."""
         self._check_thread()
-        return self._policy_of(self._plan(explore))
+        return self._policy_of(self._plan(explore), explore)
 
     def q_values(self, obs: Any, step: int = 0) -> FloatArray:
         """Optimistic Q (A,) in the environment's units."""
@@ -375,13 +378,28 @@ class CMERL(Agent):
         """Lines 3-6: the backward pass."""
         return self.planner.plan(self._now, lambda: self._task(explore), explore=explore, sign=sign)
 
-    def _policy_of(self, plan: AnyPlan) -> PlanPolicy:
+    def _policy_of(self, plan: AnyPlan, explore: bool = True) -> PlanPolicy:
         """Lines 7-8: how the plan becomes actions."""
         refined = self.options.settings.refined
         actor: Actor = self._parts.actor or self.model.actor
         if isinstance(actor, Greedy) and self.actions.continuous and refined.suits(plan, self.actions.rows):
             actor = refined
-        return PlanPolicy(plan, self.states, self.actions, actor, (self.seed, len(self.history)))
+        spend = self._spending if explore and self.model.displacement is not None and isinstance(plan, Plan) else None
+        return PlanPolicy(plan, self.states, self.actions, actor, (self.seed, len(self.history)), spend)
+
+    def _spending(self) -> Spending:
+        """What exploring may cost in the next episode, or in what is left of this one."""
+        returns = [*(record.ret for record in self.history), self.model.choice.promised]
+        spread = max(returns) - min(returns)
+        allowance = self.account.allowance(len(self.history) + 1, spread)
+        if self._played is not None and self._replans:
+            allowance = self._played.allowance
+        return Spending(lambda: cast(Plan, self._plan(explore=False)), allowance)
+
+    def _begin(self, policy: Policy) -> Policy:
+        play = super()._begin(policy)
+        self._played = play.spending if isinstance(play, PlanEpisode) else None
+        return play
 
     def _after_step(self, step: int, obs: Any, action: Any, reward: float, next_obs: Any, done: bool) -> None:
         """Line 9: observe a transition."""
@@ -414,6 +432,10 @@ class CMERL(Agent):
     def _end_episode(self) -> None:
         self._replans = 0
         self._evidence = self._gather_evidence()
+        if self._played is not None:
+            self.account = self.account.after(self._played.allowance)
+            self._evidence |= {"charged": self._played.allowance.spent, "promise": self._played.allowance.promise, "deviations": self._played.allowance.deviations}
+            self._played = None
         if not self._may_wait():
             self._learn()
         if self.mode.provable and any(self.options.constants.values()) and self._now.begun.bit_count() == 1:

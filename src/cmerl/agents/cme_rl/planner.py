@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cmerl.acting import Actor
+from cmerl.acting.icem import coloured_noise
 from cmerl.agents.cme_rl.counting import CountingPlanner
 from cmerl.agents.cme_rl.options import Options
 from cmerl.agents.cme_rl.transition_store import TransitionStore
@@ -150,6 +151,9 @@ class Planner:
 
     def order(self, episode: int, replans: int = 0) -> NDArray[np.intp]:
         """In which order a plan breaks ties (H, A), each step on its own: one order for all would be a direction."""
+        if self.model.n == 0 and self.options.model != "direct":  # nothing is known: try what lasts, too
+            noise = coloured_noise(self.rng(1, episode, replans), 1, self.horizon, len(self.actions), 1.0)
+            return np.argsort(-noise[0], axis=1)
         orders = np.tile(np.arange(len(self.actions)), (self.horizon, 1))
         return self.rng(1, episode, replans).permuted(orders, axis=1)
 
@@ -172,8 +176,12 @@ class Planner:
     ) -> AnyPlan:
         if self.counting is not None and task.mode.from_counts:
             return self.counting.plan(self.model.embeddings, task, order, now.begun, sign, self.parts.backward)
+        models = self.model.embeddings
+        displacement = self.model.displacement
+        if displacement is not None and isinstance(task.mode, Greedy):  # the mean model, taken for the truth
+            models = [displacement.with_repeat(displacement.repeat, sure=True)]
         return self.parts.backward(
-            self.model.embeddings, task, episode=now.begun, order=order, first_step=step, sign=sign, later=later
+            models, task, episode=now.begun, order=order, first_step=step, sign=sign, later=later
         )
 
     def bounding_plans(self, now: Moment, task: Callable[[], Task]) -> tuple[AnyPlan, AnyPlan]:

@@ -1,0 +1,69 @@
+"""Explore on a budget: the best action by an optimistic plan among those that a greedy plan finds cheap enough."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cmerl.acting.base import EpisodeActor
+from cmerl.exploration import Allowance
+from cmerl.planning import Plan
+
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(eq=False)
+class Spending:
+    """What an actor needs to explore on a budget.
+
+    Attributes:
+        make_greedy: makes the plan that is greedy on the mean model; only some actors need it.
+        allowance: what the episode may spend.
+    """
+
+    make_greedy: Callable[[], Plan]
+    allowance: Allowance
+
+    @cached_property
+    def greedy(self) -> Plan:
+        """The plan that deviations are charged by."""
+        return self.make_greedy()
+
+
+@dataclass(frozen=True, eq=False)
+class ThriftyActor:
+    """Acts on an optimistic plan, as far as that can be paid.
+
+    Attributes:
+        inner: acts on the optimistic plan without a budget.
+        plan: the optimistic plan.
+        actions: the candidates (A, d_a).
+        spending: the greedy plan and the allowance.
+    """
+
+    inner: EpisodeActor
+    plan: Plan
+    actions: FloatArray
+    spending: Spending
+
+    def act(self, state: FloatArray, step: int, deadline: float | None = None) -> FloatArray:
+        """The action (d_a,) at an encoded state (1, d)."""
+        hope, charges, promise = self.plan.q(state, step), *self.charges(state, step)
+        allowance = self.spending.allowance
+        cheap = charges <= allowance.affords()
+        best = int(self.plan.best(np.where(cheap, hope, -np.inf), step)[0])
+        allowance.pay(float(charges[best]), promise)
+        if best == int(self.plan.best(hope, step)[0]):
+            return self.inner.act(state, step)
+        return np.asarray(self.actions[best])
+
+    def charges(self, state: FloatArray, step: int) -> tuple[FloatArray, float]:
+        """max_b Q_g − Q_g (A,), for one of the steps that a backup holds the action for; and max_b Q_g."""
+        greedy = self.spending.greedy
+        shift = greedy.shift(step)
+        worth = np.clip(greedy.q(state, step)[0] - shift, 0.0, greedy.task.cap(step))
+        return (worth.max() - worth) / greedy.repeat, float(worth.max() + shift)
