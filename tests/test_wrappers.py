@@ -11,7 +11,15 @@ from cmerl import CMERL
 from cmerl.agents.base import find_horizon
 from cmerl.errors import InputError
 from cmerl.oracles import known_model
-from cmerl.wrappers import REGISTRY, ActionRepeat, DiscreteActions, GoalReward, Horizon, SelectObservation
+from cmerl.wrappers import (
+    REGISTRY,
+    ActionNoise,
+    ActionRepeat,
+    DiscreteActions,
+    GoalReward,
+    Horizon,
+    SelectObservation,
+)
 
 
 def roll(env, actions, seed=0):
@@ -156,9 +164,40 @@ def test_counts_are_whole_numbers(wrapper, count):
 
 
 def test_all_are_registered_by_name_and_an_agent_learns_inside_them():
-    assert sorted(REGISTRY) == ["ActionRepeat", "DiscreteActions", "GoalReward", "Horizon", "SelectObservation"]
+    others = ["ActionNoise", "ActionRepeat", "DiscreteActions"]
+    assert sorted(REGISTRY) == [*others, "GoalReward", "Horizon", "SelectObservation"]
     env = gymnasium.make("Pendulum-v1")
     for name, options in (("Horizon", {"steps": 12}), ("DiscreteActions", {}), ("ActionRepeat", {"times": 3})):
         env = REGISTRY[name](env, **options)
     agent = CMERL(SelectObservation(env, [0, 1]), seed=0).learn(2)
     assert [r.length for r in agent.history] == [4, 4]
+
+
+def test_noise_moves_actions_within_their_bounds_and_repeats_by_seed():
+    class Recorder(gymnasium.Wrapper):
+        def step(self, action):
+            seen.append(action)
+            return super().step(action)
+
+    def play(seed, deviation):
+        seen.clear()
+        env = ActionNoise(Recorder(gymnasium.make("Pendulum-v1")), deviation)
+        env.reset(seed=seed)
+        for _ in range(150):
+            env.step(np.array([0.5], np.float32))
+        return np.array(seen)
+
+    seen: list = []
+    noisy = play(3, 0.2)
+    assert noisy.dtype == np.float32
+    assert noisy.mean() == pytest.approx(0.5, abs=0.06)
+    assert noisy.std() == pytest.approx(0.2, rel=0.2)
+    np.testing.assert_array_equal(noisy, play(3, 0.2))
+    assert not np.array_equal(noisy, play(4, 0.2))
+    assert (play(3, 0.0) == 0.5).all()
+    assert abs(play(3, 50.0)).max() == 2.0
+    with pytest.raises(InputError, match="needs a Box of actions"):
+        ActionNoise(gymnasium.make("CartPole-v1"), 0.1)
+    for deviation in (-1, float("inf"), float("nan"), "much"):
+        with pytest.raises(InputError, match="deviation must be"):
+            ActionNoise(gymnasium.make("Pendulum-v1"), deviation)

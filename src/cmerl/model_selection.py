@@ -41,9 +41,10 @@ class Selection:
         starts: first states that plans are simulated from.
         search_starts: of these that searches are simulated from, all at once.
         discount: whether plans with a displacement are discounted by 1 − 1/H.
-        worth_a_search: of the range of returns: what plans must leave for a search to be tried, since it takes time.
         search_landmarks: states at which a plan knows V where it only ends a search.
-        searches: candidates.
+        simulated_steps: most steps of a simulation.
+        saturation: of the range of rewards that a step may lack where returns count as all that is known to exist.
+        searches: candidates; the last is taken unless another does better.
     """
 
     margin: float = 0.5
@@ -54,9 +55,10 @@ class Selection:
     starts: int = 8
     search_starts: int = 3
     discount: bool = True
-    worth_a_search: float = 0.05
     search_landmarks: int = 300
-    searches: tuple[MPC, ...] = (MPC(value="fitted"), MPC(value="plan"))
+    simulated_steps: int = 150
+    saturation: float = 0.01
+    searches: tuple[MPC, ...] = (MPC(value="plan"), MPC(value="fitted"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,12 +70,16 @@ class Choice:
         actor: how to act.
         reasons: what was compared, in words.
         promised: the return that it had in simulation.
+        saturated: whether that is all that is known to exist: then looking for more costs nothing.
+        compared: whether actors were.
     """
 
     displacement: DisplacementEmbedding | None
     actor: Actor
     reasons: dict[str, str]
     promised: float = 0.0
+    saturated: bool = False
+    compared: bool = False
 
 
 def exceeds(challenger: FloatArray, incumbent: FloatArray, *, least: float = 0.0) -> bool:
@@ -160,9 +166,10 @@ def choose_actor(
         now: the present choice, if there is one: repeats far from it are mostly wasted.
     """
     lo, hi = model.reward_range
+    steps = min(horizon, settings.simulated_steps)
     repeats = settings.repeats if now is None else _near(settings.repeats, model.repeat)
     discount = planning_discount(horizon, settings)
-    returns = _returns_by_repeat(model, horizon, starts, value_kernel, repeats, discount)
+    returns = _returns_by_repeat(model, horizon, starts, value_kernel, repeats, discount, steps)
     best = max(repeats, key=lambda repeat: (returns[repeat][1].mean(), repeat))
     kept = model.repeat if now is not None and model.repeat in returns else best
     if best != kept and not exceeds(returns[best][1], returns[kept][1]):
@@ -170,23 +177,26 @@ def choose_actor(
     reasons = {"action repeat": ", ".join(f"{r}: {found.mean():.4g}" for r, (_, found) in returns.items())}
     plan, planned = returns[best]
     actors: dict[Actor, FloatArray] = {Greedy(): planned[-settings.search_starts :]}
-    if horizon * hi - planned.mean() > settings.worth_a_search * horizon * (hi - lo):  # else nothing can do better
-        some = starts[-settings.search_starts :]
-        actors |= {mpc: simulate_search(mpc, plan, some, horizon) for mpc in settings.searches}
-        reasons["search"] = ", ".join(f"{_name(actor)}: {found.mean():.4g}" for actor, found in actors.items())
-    actor = now.actor if now is not None and now.actor in actors else Greedy()
+    compared = hi > lo  # else nothing is known to search for
+    some = starts[-settings.search_starts :]
+    if compared:
+        actors |= {mpc: simulate_search(mpc, plan, some, steps) for mpc in settings.searches}
+        reasons["simulated returns"] = ", ".join(f"{_name(one)} {found.mean():.4g}" for one, found in actors.items())
+    actor = now.actor if now is not None and now.compared and now.actor in actors else next(reversed(list(actors)))
     for challenger in sorted(actors, key=lambda one: -float(actors[one].mean())):
-        if exceeds(actors[challenger], actors[actor]):
+        if len(some) > 1 and exceeds(actors[challenger], actors[actor]):  # one start proves nothing
             actor = challenger
             break
     log.debug("simulated returns: %s", reasons)
+    promised = float(actors[actor].mean())
+    saturated = promised >= steps * (hi - settings.saturation * (hi - lo))
     chosen = model.with_repeat(best)
     most = settings.search_landmarks if isinstance(actor, MPC) else model.settings.landmarks
-    return Choice(chosen.with_landmarks(most), actor, reasons, float(actors[actor].mean()))
+    return Choice(chosen.with_landmarks(most), actor, reasons, promised * horizon / steps, saturated, compared)
 
 
 def _name(actor: Actor) -> str:
-    return f"search with {actor.value} value" if isinstance(actor, MPC) else "plan"
+    return f"search with {actor.value} value" if isinstance(actor, MPC) else "plan alone"
 
 
 def _near(repeats: tuple[int, ...], repeat: int) -> tuple[int, ...]:
@@ -204,6 +214,7 @@ def _returns_by_repeat(
     value_kernel: Kernel,
     repeats: tuple[int, ...],
     discount: float,
+    steps: int,
 ) -> dict[int, tuple[Plan, FloatArray]]:
     """The plan for each repeat, and its simulated return from each start."""
     lo, hi = model.reward_range
@@ -213,7 +224,7 @@ def _returns_by_repeat(
     plans = {
         repeat: make_plan([model.with_repeat(repeat, sure=True)], task, episode=1, order=order) for repeat in repeats
     }
-    returns = simulate(model.with_repeat(1, sure=True), plans, starts, horizon)
+    returns = simulate(model.with_repeat(1, sure=True), plans, starts, steps)
     return {repeat: (plans[repeat], found) for repeat, found in zip(repeats, returns, strict=True)}
 
 
@@ -223,9 +234,11 @@ def simulate_search(mpc: MPC, plan: Plan, starts: FloatArray, horizon: int) -> F
     assert isinstance(view, DisplacementView)
     actor = mpc.begin_episode(plan, view.actions, ())
     x, totals, alive = view.scaled(starts).astype(np.float32), np.zeros(len(starts)), np.ones(len(starts), dtype=bool)
+    noise = Noise(view.dynamics.residuals, horizon, len(starts))
     for step in range(horizon):
         features = actor.features(x, step).astype(np.float32)
         y, rewards, ended = view.dynamics.quick_step(x, features)
+        y = y + noise.at(step).astype(np.float32)
         totals[alive] += rewards[alive]
         x = np.where(alive[:, None], y, x)
         if ended is not None:
@@ -235,16 +248,33 @@ def simulate_search(mpc: MPC, plan: Plan, starts: FloatArray, horizon: int) -> F
     return totals
 
 
+class Noise:
+    """What the model leaves unexplained, drawn from its residuals: the same for all candidates.
+
+    A model that is taken for the world promises too much for what balances on a knife's edge.
+    """
+
+    def __init__(self, residuals: FloatArray, horizon: int, starts: int) -> None:
+        self._residuals = residuals
+        self._rows = np.random.default_rng((horizon, starts)).integers(0, len(residuals), (horizon, starts))
+
+    def at(self, step: int) -> FloatArray:
+        """Of a step, for every start (k, d)."""
+        return np.asarray(self._residuals[self._rows[step]])
+
+
 def simulate(model: DisplacementEmbedding, plans: Mapping[int, Plan], starts: FloatArray, horizon: int) -> FloatArray:
     """Returns (plans, starts) of the plan for each repeat when the model is taken for the world."""
     # All plans at once: a small call takes as long as a larger one.
     owner = np.repeat(np.arange(len(plans)), len(starts))
     repeats = np.array(list(plans))
     states, totals, alive = np.tile(starts, (len(plans), 1)), np.zeros(len(owner)), np.arange(len(owner))
+    noise = Noise(model.left_out_residuals, horizon, len(starts))
     for step in range(horizon):
         grid = replace(model.view, repeat=repeats[owner[alive]]).grid(states)
         which = np.choose(owner[alive], [plan.act_on(grid, states, step) for plan in plans.values()])
         states, rewards, ended = model.step(states, which)
+        states = states + noise.at(step)[alive % len(starts)]
         totals[alive] += rewards
         states, alive = states[~ended], alive[~ended]
         if not len(alive):

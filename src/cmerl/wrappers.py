@@ -182,6 +182,40 @@ class ActionRepeat(gymnasium.ActionWrapper[Any, Any, Any]):
         return obs, total, terminated, truncated, info
 
 
+class ActionNoise(gymnasium.ActionWrapper[Any, Any, Any]):
+    """Gaussian noise on every action, kept within its bounds: play in a motor, wind.
+
+    Args:
+        env: an environment with a Box of actions.
+        deviation: standard deviation of the noise, in the units of actions.
+    """
+
+    def __init__(self, env: Env, deviation: float) -> None:
+        super().__init__(env)
+        if not isinstance(env.action_space, spaces.Box):
+            raise InputError(f"ActionNoise needs a Box of actions, not {env.action_space}")
+        try:
+            self.deviation = float(deviation)
+        except (TypeError, ValueError):
+            self.deviation = -1.0
+        if not 0 <= self.deviation < np.inf:
+            raise InputError(f"deviation must be a finite number from 0 on, not {deviation!r}")
+        self._noise = np.random.default_rng()
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        """Start an episode, whose seed draws its noise too."""
+        if seed is not None:
+            self._noise = np.random.default_rng(seed)
+        return super().reset(seed=seed, options=options)
+
+    def action(self, action: Any) -> Any:
+        """The action with noise."""
+        box = self.action_space
+        assert isinstance(box, spaces.Box)
+        moved = np.asarray(action) + self._noise.normal(0.0, self.deviation, box.shape)
+        return np.clip(moved, box.low, box.high).astype(box.dtype)
+
+
 def _whole(name: str, value: Any) -> int:
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
         raise InputError(f"{name} must be a whole number of at least 1, not {value!r}")
@@ -189,6 +223,7 @@ def _whole(name: str, value: Any) -> int:
 
 
 REGISTRY: dict[str, type[gymnasium.Wrapper[Any, Any, Any, Any]]] = {
-    wrapper.__name__: wrapper for wrapper in (ActionRepeat, DiscreteActions, GoalReward, Horizon, SelectObservation)
+    wrapper.__name__: wrapper
+    for wrapper in (ActionNoise, ActionRepeat, DiscreteActions, GoalReward, Horizon, SelectObservation)
 }
 """The wrappers by name."""

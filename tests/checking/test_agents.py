@@ -104,7 +104,8 @@ class Boastful(Good):
 
     def _play_episode(self, env: Any) -> EpisodeRecord:
         record = super()._play_episode(env)
-        return EpisodeRecord(record.episode, 2 * record.ret + 1, *list(vars(record).values())[2:])
+        self.history[-1] = EpisodeRecord(record.episode, 2 * record.ret + 1, *list(vars(record).values())[2:])
+        return self.history[-1]
 
 
 class Trusting(Good):

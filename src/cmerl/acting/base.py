@@ -18,12 +18,19 @@ FloatArray = NDArray[np.float64]
 
 
 class EpisodeActor(Protocol):
-    """Acts through one episode, and may remember what it has found on the way."""
+    """Acts through one episode, and may remember what it has found on the way.
+
+    One that searches has a method ``expects(state, step)`` as well: whether its search has led there.
+    """
 
     def act(self, state: FloatArray, step: int, deadline: float | None = None) -> FloatArray:
         """The action (d_a,) at an encoded state (1, d), asked for step after step.
 
-        One that searches stops at the deadline, by ``time.perf_counter``, with the best found so far.
+        Args:
+            state: the state.
+            step: the step.
+            deadline: by ``time.perf_counter``, when a search must stop and give the best found so far; None lets it
+                take the time it needs.
         """
         ...
 

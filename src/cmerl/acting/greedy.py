@@ -38,5 +38,5 @@ class GreedyActor:
     actions: FloatArray
 
     def act(self, state: FloatArray, step: int, deadline: float | None = None) -> FloatArray:
-        """The best candidate (d_a,)."""
+        """The best candidate (d_a,); there is nothing to cut short."""
         return np.asarray(self.actions[self.plan.act(state, step)[0]])

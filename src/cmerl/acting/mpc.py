@@ -6,6 +6,7 @@ searches, or that of the plan.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
@@ -33,12 +34,14 @@ class MPC:
     Args:
         every: steps that are played of each search.
         value: what ends a search: "fitted" for a value made for that, "plan" for that of the plan.
+        surprise: standard deviations by which a state may miss what was expected for a search to go on from there.
         search: sizes of the search.
         terminal: sizes of the fitted value.
     """
 
     every: int = 2
     value: Literal["fitted", "plan"] = "fitted"
+    surprise: float = 0.5
     search: Search = field(default_factory=Search)
     terminal: TerminalSettings = field(default_factory=TerminalSettings)
 
@@ -72,12 +75,22 @@ class MPCEpisode:
         rng = np.random.default_rng(seed)
         self._bank = noise_bank(rng, settings.search, BANK, self._depth, self.channels.latent)
         self._spending = spending
+        self._expected: tuple[SingleArray, int] | None = None  # the state that the last action leads to, and its step
         self._found: Found | None = None
         self._decided = 0
 
+    def expects(self, state: FloatArray, step: int) -> bool:
+        """Whether the search has led to this state (1, d) at this step, so that it can go on from there."""
+        if self._expected is None or step != self._expected[1]:
+            return False
+        return bool(np.all(np.abs(self._view.scaled(state) - self._expected[0]) <= self._settings.surprise))
+
     def act(self, state: FloatArray, step: int, deadline: float | None = None) -> FloatArray:
         """The action (d_a,) at an encoded state (1, d)."""
-        features = self.features(self._view.scaled(state), step, deadline)
+        x = self._view.scaled(state)
+        features = self.features(x, step, deadline)
+        there, _, _ = self._view.dynamics.quick_step(x.astype(np.float32), features.astype(np.float32))
+        self._expected = there, step + 1
         return np.asarray(self._actions[self._number(features)] if self._view.categorical else features[0])
 
     def _number(self, features: SingleArray) -> int:
@@ -89,6 +102,9 @@ class MPCEpisode:
         found = self._found
         if found is None or len(found.best) != len(x) or not 0 < since < self._settings.every:
             goes_on = found is not None and len(found.best) == len(x) and since == self._settings.every
+            before = found.memory.shifted(since) if found is not None and goes_on else None
+            if before is None and deadline is not None and time.perf_counter() > deadline:
+                return np.asarray(self._view.actions[self._plan.act(x * self._view.scale + self._view.centre, step)])
             found = self._found = search(
                 self._score(x.astype(np.float32), step),
                 self.channels,
@@ -96,7 +112,7 @@ class MPCEpisode:
                 np.random.default_rng((*self._seed, step)),
                 self._settings.search,
                 states=len(x),
-                before=found.memory.shifted(since) if found is not None and goes_on else None,
+                before=before,
                 balance=self._spending.allowance.affords() if self._spending is not None else 0.0,
                 deadline=deadline,
             )
@@ -127,7 +143,8 @@ class MPCEpisode:
     def _value(self, y: SingleArray, step: int) -> SingleArray:
         settings = self._settings
         if settings.value == "plan":
-            return self._planned(self._plan if self._spending is None else self._spending.greedy, y, step)
+            greedy = None if self._spending is None else self._spending.greedy
+            return self._planned(greedy or self._plan, y, step)
         make = terminal_value(self._view.dynamics, self.channels, self._horizon, settings.terminal, settings.search)
         return make(y)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -64,13 +65,13 @@ class RefinedActor:
     actions: FloatArray
 
     def act(self, state: FloatArray, step: int, deadline: float | None = None) -> FloatArray:
-        """The best candidate (d_a,), or a better action near it."""
+        """The best candidate (d_a,), or a better action near it if there is time to look for one."""
         start = self.actions[self.plan.act(state, step)[0]]
         surface = QSurface(self.plan, state, step, self.settings)
         height = float(surface(start[None])[0])
         if height == -np.inf:
             return np.asarray(start)
-        return refine(surface, surface.slope, start, height, self.settings)
+        return refine(surface, surface.slope, start, height, self.settings, deadline)
 
 
 def refine(
@@ -79,6 +80,7 @@ def refine(
     start: FloatArray,
     value: float,
     settings: Refined,
+    deadline: float | None = None,
 ) -> FloatArray:
     """A better action than the best candidate: projected gradient ascent, never worse than where it starts.
 
@@ -91,9 +93,12 @@ def refine(
         start: the best candidate (d,).
         value: its Q.
         settings: how far and how often.
+        deadline: by ``time.perf_counter``, after which no round begins.
     """
     x, best, lengths = start, value, np.array(settings.lengths)[:, None, None]
     for _ in range(settings.rounds):
+        if deadline is not None and time.perf_counter() > deadline:
+            break
         uphill = slope(x)
         uphill = np.where((x * uphill > 0.0) & (np.abs(x) >= 1.0), 0.0, uphill)  # no way out of the cube
         steepness = float(np.linalg.norm(uphill))

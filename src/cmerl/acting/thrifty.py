@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,22 +14,21 @@ from cmerl.planning import Plan
 FloatArray = NDArray[np.float64]
 
 
-@dataclass(eq=False)
+@dataclass(frozen=True, eq=False)
 class Spending:
     """What an actor needs to explore on a budget.
 
     Attributes:
-        make_greedy: makes the plan that is greedy on the mean model; only some actors need it.
         allowance: what the episode may spend.
+        greedy: the plan on the mean model that deviations are charged by; None where the actor has values of its own.
     """
 
-    make_greedy: Callable[[], Plan]
     allowance: Allowance
+    greedy: Plan | None
 
-    @cached_property
-    def greedy(self) -> Plan:
-        """The plan that deviations are charged by."""
-        return self.make_greedy()
+    def begun(self) -> Spending:
+        """The same for an episode that begins, whose charges are its own."""
+        return Spending(replace(self.allowance), self.greedy)
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,6 +61,7 @@ class ThriftyActor:
     def charges(self, state: FloatArray, step: int) -> tuple[FloatArray, float]:
         """max_b Q_g − Q_g (A,), for one of the steps that a backup holds the action for; and max_b Q_g."""
         greedy = self.spending.greedy
+        assert greedy is not None
         shift = greedy.shift(step)
         worth = np.clip(greedy.q(state, step)[0] - shift, 0.0, greedy.task.cap(step))
         return (worth.max() - worth) / greedy.repeat, float(worth.max() + shift)

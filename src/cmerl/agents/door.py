@@ -52,6 +52,7 @@ class Step:
     reward: float
     terminated: bool
     truncated: bool
+    info: Any = None
 
 
 def reset(env: gymnasium.Env[Any, Any], seed: int, limit: StepLimit | None = None) -> Any:
@@ -70,8 +71,14 @@ def step(env: gymnasium.Env[Any, Any], action: Any, limit: StepLimit | None = No
             "the environment's step must return (observation, reward, terminated, truncated, info), "
             f"not {shown(found)}"
         )
-    obs, reward, terminated, truncated, _ = found
-    return Step(own(obs), check_reward(reward), _flag("terminated", terminated), _flag("truncated", truncated))
+    obs, reward, terminated, truncated, info = found
+    return told(obs, reward, terminated, truncated, info)
+
+
+def told(obs: Any, reward: Any, terminated: Any, truncated: Any, info: Any = None) -> Step:
+    """What somebody said of one action, copied and checked."""
+    flags = _flag("terminated", terminated), _flag("truncated", truncated)
+    return Step(own(obs), check_reward(reward), *flags, info)
 
 
 def own(value: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cmerl.acting import MPC, Actor, EpisodeActor, Greedy, Spending
+from cmerl.agents.door import own
 from cmerl.errors import InputError
 from cmerl.finite import TablePlan
 from cmerl.planning import Plan
@@ -24,7 +26,10 @@ FloatArray = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class PlanPolicy:
-    """What a plan would do: a function of the observation and the step, whatever was asked before.
+    """What a plan would do: a function of the observation and the step.
+
+    A search that is asked step after step, for states that it has led to, goes on from what it has found; asked for
+    anything else it begins anew. Each thread that shares a policy has a search of its own.
 
     Attributes:
         plan: the plan.
@@ -32,7 +37,7 @@ class PlanPolicy:
         actions: the actions that were planned with.
         actor: how the plan becomes actions.
         seed: of what the actor draws.
-        spend: what exploring may cost in an episode that begins; None for no limit.
+        spending: what exploring may cost in an episode; None for no limit.
     """
 
     plan: Plan | TablePlan
@@ -40,29 +45,53 @@ class PlanPolicy:
     actions: ActionSet
     actor: Actor = field(default_factory=Greedy)
     seed: tuple[int, ...] = ()
-    spend: Callable[[], Spending] | None = None
+    spending: Spending | None = None
+    _asked: LastAsked = field(init=False, repr=False, compare=False, default_factory=lambda: LastAsked())
 
     def __call__(self, obs: Any, step: int) -> Any:
-        """What an episode that begins with this observation at ``step`` would play."""
-        return self.begin_episode()(obs, step)
+        """What an episode would play that came to this observation at ``step``."""
+        if not self.searches:
+            return self.begin_episode()(obs, step)
+        asked, state = self._asked, self.states.encode(obs)
+        if asked.step == step and asked.state == state.tobytes():
+            return own(asked.action)
+        going_on = asked.episode is not None and asked.step + 1 == step and asked.episode.expects(state, step)
+        episode = asked.episode if going_on and asked.episode is not None else self.begin_episode()
+        asked.step = -1  # nothing is known if the search is interrupted
+        action = episode(obs, step)
+        asked.episode, asked.step, asked.state, asked.action = episode, step, state.tobytes(), own(action)
+        return action
 
     def begin_episode(self) -> PlanEpisode:
         """The same policy for one episode: a search then goes on from what it has found at the step before."""
-        spending = None if self.spend is None else self.spend()
+        spending = None if self.spending is None else self.spending.begun()
         actor = self.actor.begin_episode(self.plan, self.actions.rows, self.seed, spending)
         return PlanEpisode(self, actor, spending)
 
     @property
     def searches(self) -> bool:
-        """Whether actions come from a search, so that there is no table of them."""
-        return isinstance(self.actor, MPC)
+        """Whether actions depend on the way to a state, by a search or by what was spent: there is no table of them."""
+        return isinstance(self.actor, MPC) or self.spending is not None
 
     def table(self, observations: NDArray[Any]) -> NDArray[np.intp]:
         """The planned action at every step and observation (H, S), where actions are numbers."""
         if self.searches:
-            raise InputError("this policy searches from the states that it meets and has no table: play it")
+            raise InputError("this policy searches from the states that it meets, or explores on a budget, and has no table: play it")
         values = np.array([int(a) for a in self.actions.values], dtype=np.intp)
         return values[self.plan.table(self.states.encode_many(observations))]
+
+
+class LastAsked(threading.local):
+    """What a policy was asked last in this thread: its search, the step, the encoded state, and the answer."""
+
+    episode: PlanEpisode | None = None
+    step: int = -1
+    state: bytes = b""
+    action: Any = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copies begin anew."""
+        return LastAsked, ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,9 +107,14 @@ class PlanEpisode:
         return self.within(obs, step, None)
 
     def within(self, obs: Any, step: int, deadline: float | None) -> Any:
-        """The same until a deadline by ``time.perf_counter``: a search then takes the best that it has found."""
+        """The same by a deadline of ``time.perf_counter``: the best action found so far."""
         check_step(step, self.policy.plan.task.problem.horizon)
         return self.policy.actions.decode(self.actor.act(self.policy.states.encode(obs), step, deadline))
+
+    def expects(self, state: FloatArray, step: int) -> bool:
+        """Whether its search has led to an encoded state (1, d) at this step."""
+        expects: Callable[[FloatArray, int], bool] | None = getattr(self.actor, "expects", None)
+        return expects is not None and expects(state, step)
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import gymnasium
+import numpy as np
+from numpy.typing import NDArray
 
 from cmerl.agents import storage
-from cmerl.agents.base import Agent, FloatArray
+from cmerl.agents.base import Agent
 from cmerl.agents.cme_rl import CMERL
 from cmerl.agents.policies import RandomPolicy
 from cmerl.confidence import Greedy
@@ -42,7 +44,7 @@ class RandomAgent(Agent):
         self.reward_range = None if reward_range is None else check_range(reward_range)
         self.delta = CountingBudget(float(delta), learned_reward=True).delta
 
-    def _reward_claim(self) -> tuple[tuple[float, float] | None, FloatArray | None]:
+    def _reward_claim(self) -> tuple[tuple[float, float] | None, NDArray[np.float64] | None]:
         return self.reward_range, None
 
     def _state(self) -> tuple[storage.Tensors, dict[str, Any]]:

@@ -7,7 +7,7 @@ import logging
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import gymnasium
 import numpy as np
@@ -381,20 +381,35 @@ class CMERL(Agent):
     def _policy_of(self, plan: AnyPlan, explore: bool = True) -> PlanPolicy:
         """Lines 7-8: how the plan becomes actions."""
         refined = self.options.settings.refined
-        actor: Actor = self._parts.actor or self.model.actor
+        free = explore and self._explores_freely
+        actor: Actor = self._parts.actor or (Greedy() if free else self.model.actor)
         if isinstance(actor, Greedy) and self.actions.continuous and refined.suits(plan, self.actions.rows):
             actor = refined
-        spend = self._spending if explore and self.model.displacement is not None and isinstance(plan, Plan) else None
-        return PlanPolicy(plan, self.states, self.actions, actor, (self.seed, len(self.history)), spend)
+        spending = self._spending(actor) if explore and not free and isinstance(plan, Plan) else None
+        return PlanPolicy(plan, self.states, self.actions, actor, (self.seed, len(self.history)), spending)
 
-    def _spending(self) -> Spending:
-        """What exploring may cost in the next episode, or in what is left of this one."""
+    @property
+    def _explores_freely(self) -> bool:
+        """Whether looking for more costs nothing: greedy already promises all that is known to exist.
+
+        After the first episode little is known to exist; later that is all there is, unless every reward was alike.
+        """
+        choice = self.model.choice
+        return choice.saturated and (len(self.history) == 1 or not choice.compared)
+
+    def _spending(self, actor: Actor) -> Spending | None:
+        """What exploring may cost in the next episode, or in what is left of this one; None for no limit."""
+        if self.model.displacement is None:
+            return None
         returns = [*(record.ret for record in self.history), self.model.choice.promised]
-        spread = max(returns) - min(returns)
-        allowance = self.account.allowance(len(self.history) + 1, spread)
+        allowance = self.account.allowance(len(self.history) + 1, max(returns) - min(returns))
         if self._played is not None and self._replans:
             allowance = self._played.allowance
-        return Spending(lambda: cast(Plan, self._plan(explore=False)), allowance)
+        if isinstance(actor, MPC) and actor.value == "fitted":
+            return Spending(allowance, None)
+        greedy = self._plan(explore=False)
+        assert isinstance(greedy, Plan)
+        return Spending(allowance, greedy)
 
     def _begin(self, policy: Policy) -> Policy:
         play = super()._begin(policy)

@@ -1,0 +1,109 @@
+"""What an episode leaves behind, and the rule that plays it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any, Protocol
+
+REGRET_KINDS = (None, "policy", "gaps", "monte-carlo")  # the last is an experiment's estimate
+
+
+class Policy(Protocol):
+    """A rule for acting: ``policy(obs, step)`` gives an action of the environment."""
+
+    def __call__(self, obs: Any, step: int) -> Any:
+        """The action for an observation at ``step`` (from 0)."""
+        ...
+
+
+@dataclass(frozen=True)
+class EpisodeRecord:
+    """One finished episode.
+
+    Attributes:
+        episode: its number, from 0.
+        ret: undiscounted return in the environment's units.
+        length: steps taken.
+        regret: V* − V^π at the first state ("policy"), or the sum of gaps if it was replanned inside or the world
+            is continuous ("gaps"); None where no model is known.
+        regret_kind: "policy", "gaps" or None.
+        seconds: time that the agent and the environment took, without the oracle.
+        metrics: what else the agent knows of the episode, ready for JSON; "value" is V₁(s₁) of the plan that began
+            it, "optimum" is V*₁(s₁) where the world is known, "certified_regret" what all episodes up to this one
+            have lost at most, where that can be proven, and "certified_most" what they could have lost at all.
+    """
+
+    episode: int
+    ret: float
+    length: int
+    regret: float | None
+    regret_kind: str | None
+    seconds: float
+    metrics: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass
+class Trajectory:
+    """An episode in the making: what was seen of it.
+
+    Attributes:
+        steps: at which each action was taken.
+        observations: before each action.
+        actions: as the environment got them.
+        rewards: for each action.
+        nexts: the observation after each action.
+        replans: steps from which a new plan was followed.
+        lost: steps whose outcome nobody has told.
+        unplaced: rewards of lost steps that were told all the same.
+        terminated: whether the environment ended the episode for good.
+    """
+
+    steps: list[int] = field(default_factory=list)
+    observations: list[Any] = field(default_factory=list)
+    actions: list[Any] = field(default_factory=list)
+    rewards: list[float] = field(default_factory=list)
+    nexts: list[Any] = field(default_factory=list)
+    replans: list[int] = field(default_factory=list)
+    lost: int = 0
+    unplaced: float = 0.0
+    terminated: bool = False
+
+    def add(self, step: int, obs: Any, action: Any, reward: float, next_obs: Any, terminated: bool) -> None:
+        """One more transition."""
+        self.steps.append(step)
+        self.observations.append(obs)
+        self.actions.append(action)
+        self.rewards.append(reward)
+        self.nexts.append(next_obs)
+        self.terminated = terminated
+
+    @property
+    def complete(self) -> bool:
+        """Whether all steps were seen."""
+        return self.lost == 0
+
+    @property
+    def total(self) -> float:
+        """The return."""
+        return float(sum(self.rewards)) + self.unplaced
+
+    def runs(self) -> list[slice]:
+        """Transitions that follow one another, each beginning where the one before has led."""
+        cuts = [
+            i
+            for i in range(1, len(self.steps))
+            if self.steps[i] != self.steps[i - 1] + 1 or self.observations[i] is not self.nexts[i - 1]
+        ]
+        return [slice(a, b) for a, b in pairwise([0, *cuts, len(self.steps)])] if self.steps else []
+
+    def states(self, run: slice) -> list[Any]:
+        """All observations of a run, the last one included."""
+        return [*self.observations[run], *self.nexts[run][-1:]]
+
+
+def begin(policy: Policy) -> Policy:
+    """A policy for one episode: one that searches remembers on the way what it has found."""
+    start: Callable[[], Policy] | None = getattr(policy, "begin_episode", None)
+    return policy if start is None else start()
