@@ -42,6 +42,7 @@ _MODULES = (
     "errors",
     "experiments",
     "kernels",
+    "logs",
     "oracles",
     "planning",
     "theory",

@@ -12,11 +12,16 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import eigh
-from scipy.linalg.lapack import dpotrf, dpstrf, dtrtri, dtrtrs
 
 from cmerl.errors import InputError, KernelError
 from cmerl.growing import Arrays, GrowingMatrix, nested, part
+from cmerl.workspace import check_room
+
+check_room()
+from scipy.linalg import eigh  # noqa: E402  (it would wait for memory for ever)
+from scipy.linalg.lapack import dpotrf, dpstrf, dtrtri, dtrtrs  # noqa: E402
+
+dpotrf(np.eye(256) @ np.eye(256))  # both libraries have their buffers from here on
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.intp]

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import logging
 import os
-import secrets
-import signal
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import clusters
 import pytest
 import ray
-from ray._raylet import Config
+from clusters import busy_workers, from_episode, kill_busy_node, kill_one
 from ray.cluster_utils import Cluster
 
 from cmerl import experiments
@@ -32,23 +31,14 @@ SPEC = {"environments": ["cmerl/RiverSwim-v0"], "agents": ["cme-rl"], "episodes"
 
 @pytest.fixture(scope="module", autouse=True)
 def token() -> Iterator[None]:
-    """One token for all clusters of these tests, in the environment: none is written to the home directory."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
-        patch.setenv("RAY_AUTH_TOKEN", secrets.token_hex(32))
-        patch.setenv("RAY_AUTH_MODE", "token")
-        Config.initialize("")  # Ray has read its environment when it was imported
+    with clusters.token():
         yield
 
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Cluster]:
-    with engine_module._loopback():
-        found = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
-        try:
-            yield found
-        finally:
-            found.shutdown()
+    with clusters.cluster() as found:
+        yield found
 
 
 @pytest.fixture(scope="module")
@@ -59,47 +49,6 @@ def local(tmp_path_factory: pytest.TempPathFactory) -> experiments.Results:
 def bytes_of(results: experiments.Results) -> list[dict[str, Any]]:
     """Everything but timings."""
     return [{key: value for key, value in line.items() if key != "seconds"} for line in results.episodes]
-
-
-def busy_workers(node: Any) -> list[int]:
-    """Processes of a node that are playing a unit."""
-    raylet = node.all_processes["raylet"][0].process.pid
-    children = (Path("/proc") / str(raylet) / "task" / str(raylet) / "children").read_text().split()
-    return [int(pid) for pid in children if b"_work" in _command(pid)]
-
-
-def _command(pid: str) -> bytes:
-    try:
-        return (Path("/proc") / pid / "cmdline").read_bytes()
-    except OSError:
-        return b""
-
-
-def from_episode(number: int, act: Callable[[], bool]) -> Callable[..., None]:
-    """A callback that tries to act at every episode from a number on, until it could."""
-    seen, done = [], []
-
-    def callback(event: Any, ledger: Any) -> None:
-        if isinstance(event, EpisodeFinished):
-            seen.append(event)
-            if len(seen) >= number and not done and act():
-                done.append(True)
-
-    return callback
-
-
-def kill_one(node: Any) -> bool:
-    for pid in busy_workers(node)[:1]:
-        os.kill(pid, signal.SIGKILL)
-        return True
-    return False
-
-
-def kill_busy_node(cluster: Cluster, node: Any) -> bool:
-    busy = bool(busy_workers(node))
-    if busy:
-        cluster.remove_node(node, allow_graceful=False)
-    return busy
 
 
 def test_killing_a_worker_and_a_node_changes_nothing_in_the_results(cluster, local, tmp_path, caplog) -> None:

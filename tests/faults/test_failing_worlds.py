@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
+import worlds
 
 from cmerl import experiments
 
@@ -69,3 +70,8 @@ def test_a_world_that_fails_is_told_and_goes_on_once_it_is_mended(switch: Path, 
     assert mended.finished
     assert mended.failures == []
     assert len(mended.episodes) == 10
+
+
+def test_an_observation_that_cannot_say_its_name_is_refused_in_every_room() -> None:
+    for name in ("cme-rl", "ucbvi"):
+        assert worlds._play("object", name, True, seed=0) == "refused with its place"

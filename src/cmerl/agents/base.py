@@ -16,6 +16,7 @@ from cmerl.agents import door
 from cmerl.agents.certified import declared_range
 from cmerl.agents.door import StepLimit
 from cmerl.agents.episode import Episode
+from cmerl.agents.from_logs import FitsLogs
 from cmerl.agents.horizons import find_horizon
 from cmerl.agents.persistence import Persistent
 from cmerl.agents.records import REGRET_KINDS, EpisodeRecord, Policy, Trajectory, begin
@@ -38,7 +39,7 @@ Callback = Callable[["Agent", EpisodeRecord], bool | None]
 """Called after every episode; returning False ends ``learn``."""
 
 
-class Agent(Persistent):
+class Agent(FitsLogs, Persistent):
     """Base of all agents.
 
     Args:

@@ -27,6 +27,7 @@ class Persistent(Certified):
     seed: int
     broken_off: int
     history: list[EpisodeRecord]
+    ingested: tuple[dict[str, Any], ...]
     _latest: Trajectory
     _open: Episode | None
     _model: Any
@@ -55,6 +56,8 @@ class Persistent(Certified):
         tensors["history.regret_kind"] = np.array(kinds, dtype=np.int64)
         about = {"agent": self.name, "horizon": self.horizon, "seed": self.seed, "broken_off": self.broken_off}
         about["metrics"] = [r.metrics for r in self.history]
+        if self.ingested:
+            about["ingested"] = list(self.ingested)
         if (ledger := self._ledger) is not None:
             about["ledger"] = {**ledger.spec(), "first": list(self._first_numbers)}
             tensors |= nested({"ledger": ledger.arrays()})
@@ -108,6 +111,7 @@ class Persistent(Certified):
         agent.seed, agent.horizon, agent.broken_off = meta["seed"], meta["horizon"], meta["broken_off"]
         agent.env, agent._model, agent._solution = None, None, None
         agent._latest = Trajectory()
+        agent.ingested = tuple(meta.get("ingested", ()))
         agent._books = "it was saved without one"
         if "ledger" in meta:
             about = dict(meta["ledger"])

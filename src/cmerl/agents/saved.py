@@ -51,6 +51,11 @@ ABOUT = {
     "broken_off": whole(0, 2**53),
     "metrics": items(plain(), most=10**8),
 }
+INGESTED = items(
+    table(
+        source=text(r".{0,500}"), episodes=whole(1, 2**53), transitions=whole(1, 2**53), sha256=text(r"[0-9a-f]{64}")
+    )
+)
 LEDGER = plain(depth=6, most=2000, largest=LARGEST)
 KERNEL = either(one_of("auto"), plain(depth=12, most=2000, largest=LARGEST))
 OPTIONS = table(
@@ -123,6 +128,7 @@ def check_base(tensors: Arrays, meta: dict[str, Any]) -> tuple[Arrays, dict[str,
     own = {name: value for name, value in meta.items() if name in ABOUT}
     table(**ABOUT)(own, "")
     LEDGER(meta.get("ledger"), "ledger")
+    INGESTED(meta.get("ingested", []), "ingested")
     _check_plain_arrays({k: v for k, v in tensors.items() if k.startswith("ledger.")})
     sizes: dict[str, int] = {}
     check_arrays({k: v for k, v in tensors.items() if k.startswith("history.")}, HISTORY, sizes)
@@ -133,7 +139,7 @@ def check_base(tensors: Arrays, meta: dict[str, Any]) -> tuple[Arrays, dict[str,
             raise InputError(f"metrics[{i}] must be an object")
     if np.any(tensors["history.length"] % 1.0):
         raise InputError("array 'history.length' must hold whole numbers")
-    rest = {name: value for name, value in meta.items() if name not in ABOUT and name != "ledger"}
+    rest = {name: value for name, value in meta.items() if name not in ABOUT and name not in ("ledger", "ingested")}
     return {k: v for k, v in tensors.items() if not k.startswith(("history.", "ledger."))}, rest
 
 

@@ -92,6 +92,34 @@ class Ledger:
             finished: False for an episode that was broken off, of which only the transitions count.
             gap: a bound on what it lost that was known beforehand, if any.
         """
+        if not self._count(states, actions, rewards, terminated=terminated):
+            return
+        if finished:
+            self.episodes += 1
+            self.starts[states[0]] += 1.0
+            # After an end 0 is earned a step; after an episode cut short at least r_min would have been.
+            steps = self.world.horizon if terminated else len(rewards)
+            self.returned += float(sum(rewards)) - self.world.r_min * steps
+        else:
+            self.broken += 1
+        if self._due():
+            self.refresh()
+        if finished:
+            most = float(self.upper[0, states[0]])
+            # Each episode loses at most V* ≤ upper, as no policy earns less than r_min a step.
+            self.bound = min(self._from_returns(self.upper), self.bound + min(most, most if gap is None else gap))
+
+    def observe(
+        self, states: Sequence[int], actions: Sequence[int], rewards: Sequence[float], *, terminated: bool
+    ) -> None:
+        """Transitions that somebody else has played: they count as evidence, and as no episode of this run."""
+        if self._count(states, actions, rewards, terminated=terminated) and self._due():
+            self.refresh()
+
+    def _count(
+        self, states: Sequence[int], actions: Sequence[int], rewards: Sequence[float], *, terminated: bool
+    ) -> bool:
+        """Count transitions; False once something has shown that nothing can be proven."""
         world, last = self.world, len(actions) - 1
         lo, hi = world.r_min, world.r_min + world.width
         slack = ROUNDING * max(world.width, abs(lo), abs(hi))
@@ -102,22 +130,9 @@ class Ledger:
             elif ended and not world.ends:
                 self.void = "an episode ended early in a world of which it was said that none can"
             if self.void is not None:
-                return
+                return False
             self.counts.add(step, s, a, r, states[step + 1], ended=ended)
-        if finished:
-            self.episodes += 1
-            self.starts[states[0]] += 1.0
-            # After an end 0 is earned a step; after an episode cut short at least r_min would have been.
-            steps = world.horizon if terminated else len(rewards)
-            self.returned += float(sum(rewards)) - lo * steps
-        else:
-            self.broken += 1
-        if self._due():
-            self.refresh()
-        if finished:
-            most = float(self.upper[0, states[0]])
-            # Each episode loses at most V* ≤ upper, as no policy earns less than r_min a step.
-            self.bound = min(self._from_returns(self.upper), self.bound + min(most, most if gap is None else gap))
+        return True
 
     def _due(self) -> bool:
         now, then = self.counts.visits, self.balls.counts.visits

@@ -17,6 +17,7 @@ import typer
 
 from cmerl.errors import CmerlError
 from cmerl.files import reason
+from cmerl.workspace import check_room
 
 COMMANDS = ("run", "resume", "report", "watch", "tune", "theory", "envs", "agents", "check")  # as --help lists them
 
@@ -34,6 +35,7 @@ Look:        cmerl report runs/RiverSwim-v0-…
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit: 0 when all went well, 2 with one sentence where the user was mistaken."""
     try:
+        check_room()
         code = app()(args=arguments, prog_name="cmerl", standalone_mode=False)
     except CmerlError as error:
         code = _complain(str(error), MISTAKE)

@@ -78,8 +78,8 @@ class Inventory(FiniteMDP):
     ) -> None:
         capacity, backlog = check_count("capacity", capacity), check_count("backlog", backlog, least=0)
         self.levels = np.arange(-backlog, capacity + 1)
-        self.prices = prices if isinstance(prices, Prices) else _prices(prices or {})
-        self.demand = _demand(demand)
+        self.prices = prices if isinstance(prices, Prices) else prices_of(prices or {})
+        self.demand = demand_law(demand)
         self._demand_cdf = cumulative(self.demand)
         P, R = self._tables(check_count("max_order", max_order) + 1)
         super().__init__(
@@ -125,14 +125,15 @@ class Inventory(FiniteMDP):
         return P, R
 
 
-def _prices(given: dict[str, float]) -> Prices:
+def prices_of(given: dict[str, float]) -> Prices:
+    """Prices from a mapping, whose names are checked."""
     known = [field.name for field in fields(Prices)]
     if unknown := set(given) - set(known):
         raise InputError(f"prices know {', '.join(known)}, but were given {', '.join(sorted(unknown))}.")
     return Prices(**given)
 
 
-def _demand(demand: float | ArrayLike) -> Floats:
+def demand_law(demand: float | ArrayLike) -> Floats:
     """Probabilities (n,) of demands 0 … n−1."""
     law = check_numbers("demand", demand)
     if law.ndim == 0:

@@ -16,6 +16,7 @@ from cmerl.experiments.records import check_summary
 from cmerl.experiments.spec import Spec
 from cmerl.experiments.store import RunDirectory
 from cmerl.experiments.units import Unit, rebuild, units_of
+from cmerl.logs import Log, LoggedEpisode
 
 
 class Results:
@@ -82,6 +83,30 @@ class Results:
                 return rebuild(unit, self._run.lessons(unit), episodes)
         raise InputError(f"the run has no unit of {env!r}, {agent!r} and seed {seed}: see results.units")
 
+    def logged(self, env: str | None = None, agent: str | None = None, seed: int | None = None) -> Log:
+        """The transitions of all episodes, for ``agent.fit``; of one environment, agent or seed if named.
+
+        Nothing is imported or made again: they are read from the journals.
+        """
+        wanted = [
+            u for u in self.units if all(w in (None, k) for w, k in zip((env, agent, seed), u.key, strict=True))
+        ]
+        worlds = {unit.env.label for unit in wanted}
+        if len(worlds) != 1:
+            among = f"it has {', '.join(sorted({u.env.label for u in self.units}))}"
+            raise InputError(
+                f"{self.directory}: name the environment whose episodes are meant, logged(env=…): {among}"
+            )
+        found = []
+        for unit in wanted:
+            for record in self._run.lessons(unit):
+                if "line" in record:
+                    where = f"{unit.title}, episode {record['line']['episode']}"
+                    found.append(LoggedEpisode.of(_transitions(record["lesson"], where), where))
+        if not found:
+            raise InputError(f"{self.directory}: no episode is finished yet")
+        return Log(tuple(found), f"run {self.directory.name}")
+
     @property
     def units(self) -> list[Unit]:
         """What the run consists of."""
@@ -124,6 +149,12 @@ def load(directory: str | os.PathLike[str], *, allow_env_modules: Sequence[str] 
         allow_env_modules: modules of its environments that you trust; only ``agent`` imports them.
     """
     return Results(directory, allow_env_modules=allow_env_modules)
+
+
+def _transitions(lesson: dict[str, Any], where: str) -> dict[str, Any]:
+    if not lesson.get("observations"):
+        raise InputError(f"{where} was written down without its transitions, as its agent learns nothing from them")
+    return lesson
 
 
 def _estimate(estimate: dict[str, Any] | None) -> str:

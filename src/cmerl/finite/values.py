@@ -154,12 +154,18 @@ class Balls:
             divergence = np.where(on, p * np.log(np.where(on, p, 1.0) / np.where(on, true, 1.0)), 0.0).sum(axis=1)
         return bool((divergence <= eps + 1e-12).all())
 
+    @cached_property
+    def mean_rewards(self) -> FloatArray:
+        """Means of what was paid (Z,), 0 where nothing was; rewards that are known as they are."""
+        paid, n = self.counts.paid, np.maximum(self.counts.visits, 1.0)
+        if paid is None:
+            return self.rewards[0]
+        return np.asarray((paid.n * 0.5 * (paid.low + paid.high)).sum(axis=1) / n)
+
     def expected(self, V: FloatArray) -> FloatArray:
         """Mean reward and mean V_{h+1} of what followed (H, S, A), with V (H+1, S); 0 where nothing did."""
-        world, atoms, paid = self.world, self.counts.outcomes, self.counts.paid
+        world, atoms, reward = self.world, self.counts.outcomes, self.mean_rewards
         n = np.maximum(self.counts.visits, 1.0)
-        middle = None if paid is None else (paid.n * 0.5 * (paid.low + paid.high)).sum(axis=1) / n
-        reward = self.rewards[0] if middle is None else middle
         p, outcome = atoms.n / n[:, None], _outcome(atoms, world, joint=False)
         found = np.empty((world.horizon, world.states, world.actions))
         for step in range(world.horizon):

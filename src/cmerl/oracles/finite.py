@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -47,7 +48,7 @@ class FiniteModel:
         try:
             return self._states[_key(obs)]
         except (KeyError, TypeError, ValueError):
-            raise InputError(f"{obs!r} is not an observation of this model.") from None
+            raise InputError(f"{reprlib.repr(obs)} is not an observation of this model.") from None
 
     @cached_property
     def _states(self) -> dict[tuple[tuple[int, ...], bytes], int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import reprlib
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -43,7 +44,7 @@ class TableModel:
         try:
             return self._states[key(freeze(obs))]
         except KeyError:
-            raise InputError(f"{obs!r} is not an observation of this model.") from None
+            raise InputError(f"{reprlib.repr(obs)} is not an observation of this model.") from None
 
     @cached_property
     def _states(self) -> dict[Any, int]:

@@ -54,12 +54,16 @@ class ActionScale:
 
     def decode(self, rows: FloatArray) -> list[NDArray[Any]]:
         """What ``env.step`` takes, for rows (q, d)."""
+        return list(self.decode_array(rows))
+
+    def decode_array(self, rows: FloatArray) -> NDArray[Any]:
+        """The same as one array (q, *shape)."""
         actions = self.low + (rows + 1.0) / 2.0 * (self.high - self.low)
         if np.dtype(self.dtype).kind != "f":
             actions = np.rint(actions)
         # The rounding of a narrower type must not leave the box.
         low, high = self.low.astype(self.dtype), self.high.astype(self.dtype)
-        return [a.reshape(self.shape) for a in np.clip(actions.astype(self.dtype), low, high)]
+        return np.asarray(np.clip(actions.astype(self.dtype), low, high).reshape(len(rows), *self.shape))
 
     @property
     def zero(self) -> FloatArray:
@@ -147,6 +151,17 @@ class ActionSet:
             return self.scale.decode(row[None])[0]
         first = self.values[0]
         return row.reshape(first.shape).astype(first.dtype) if isinstance(first, np.ndarray) else int(row[0])
+
+    def decode_array(self, rows: FloatArray) -> NDArray[Any] | None:
+        """The actions behind rows (q, d_a) as one array; None where they are objects."""
+        if self.objects is not None:
+            return None
+        if self.scale is not None:
+            return self.scale.decode_array(rows)
+        first = self.values[0]
+        if isinstance(first, np.ndarray):
+            return rows.reshape(len(rows), *first.shape).astype(first.dtype)
+        return rows[:, 0].astype(np.int64)
 
     def spec(self) -> dict[str, Any]:
         """How actions are handed to the environment, as JSON."""

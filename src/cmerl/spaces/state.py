@@ -206,6 +206,15 @@ class StateSpace:
             found.append(int(obs) if self.states is not None else obs)
         return found
 
+    def decode_array(self, rows: FloatArray) -> NDArray[Any] | None:
+        """The same as one array (q, *shape); None where observations are not arrays of one kind."""
+        if len(self.parts) != 1 or self.parts[0].path or self.parts[0].table is not None:
+            return None
+        part, raw = self.parts[0], self.columns.invert(rows)
+        if np.dtype(part.dtype).kind in "iub":
+            raw = np.rint(raw)
+        return raw.astype(part.dtype).reshape(len(rows), *part.shape)
+
     def _check_bounds(self, X: FloatArray) -> None:
         """States must be among those that there are; other numbers outside of their bounds are said once."""
         low, high = self._bounds

@@ -87,12 +87,12 @@ def test_a_known_reward_is_asked_for_in_the_environments_own_words():
     asked = []
 
     def reward(obs, action):
-        asked.append((obs, action))
+        asked.append((obs.item() if isinstance(obs, np.ndarray) else obs, int(action)))  # refuses arrays of many
         return 0.0
 
     CMERL(smooth_river(), reward=reward).learn(2).q_values(np.array([0.25]))
-    assert all(obs.shape == (1,) and action in (0, 1) for obs, action in asked)
-    assert len(asked) == len({(float(obs[0]), action) for obs, action in asked})  # once each
+    assert all(isinstance(obs, float) and action in (0, 1) for obs, action in asked)
+    assert len(asked) == len(set(asked))  # once each
     asked.clear()
     CMERL(river(), reward=reward).learn(2)
     assert all(isinstance(obs, int) for obs, _ in asked)

@@ -13,6 +13,7 @@ clipped at the steps that are left, not at H, and at 0. Without ``theory`` all s
 from __future__ import annotations
 
 import math
+import reprlib
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Literal
 
@@ -106,7 +107,7 @@ class LSVIUCB(EncodedAgent):
                 obs = self.states.decode(state[None])[0]
                 phi = np.array([np.ravel(self.features(obs, a)) for a in self.actions.values], dtype=np.float64)
                 if not np.isfinite(phi).all():
-                    raise InputError(f"features are NaN or infinite at observation {obs!r}")
+                    raise InputError(f"features are NaN or infinite at observation {reprlib.repr(obs)}")
                 self._phi_known[key] = phi
             rows.append(self._phi_known[key])
         return np.array(rows)

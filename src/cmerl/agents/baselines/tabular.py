@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -246,7 +247,7 @@ def check_state(obs: Any, first: int, states: int) -> int:
         number, whole = 0, False
     if not whole or not first <= number < first + states:
         last = first + states - 1
-        raise InputError(f"an observation must be a whole number from {first} to {last}, not {obs!r}")
+        raise InputError(f"an observation must be a whole number from {first} to {last}, not {reprlib.repr(obs)}")
     return number - first
 
 

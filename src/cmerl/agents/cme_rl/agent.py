@@ -23,6 +23,7 @@ from cmerl.agents.cme_rl.planner import AnyPlan, Backward, Moment, Parts, Planne
 from cmerl.agents.cme_rl.settings import Settings
 from cmerl.agents.cme_rl.transition_store import TransitionStore
 from cmerl.agents.cme_rl.update_buffer import Seen, UpdateBuffer
+from cmerl.agents.from_logs import check_length, naming
 from cmerl.agents.policies import PlanEpisode, PlanPolicy
 from cmerl.agents.saved import check_cme_rl
 from cmerl.confidence import KL, Mode, Paper, as_mode
@@ -30,6 +31,7 @@ from cmerl.confidence import Auto as AutoMode
 from cmerl.embedding import ConditionalMeanEmbedding
 from cmerl.errors import CmerlError, InputError, MissingConstantError
 from cmerl.growing import nested, part
+from cmerl.logs import LoggedEpisode
 from cmerl.optimism import Optimism
 from cmerl.exploration import Account
 from cmerl.planning import Plan, Task, is_kernel_embedding, make_plan
@@ -41,6 +43,7 @@ from cmerl.validation import check_step
 
 if TYPE_CHECKING:  # only provable modes import these
     from cmerl.agents.cme_rl.proving import Balancing, Proving
+    from cmerl.agents.explanation import Explanation
     from cmerl.certificates import PacPolicy
     from cmerl.confidence import ConfidenceSet, Interval
     from cmerl.kernels import Kernel
@@ -48,6 +51,8 @@ if TYPE_CHECKING:  # only provable modes import these
 FloatArray = NDArray[np.float64]
 
 log = logging.getLogger("cmerl")
+
+LOG_BATCH = 500  # logged transitions that are learned at a time: an exact model hands over before it is slow
 
 
 class CMERL(Agent):
@@ -208,7 +213,7 @@ class CMERL(Agent):
                 "they are lower bounds and the mode is heuristic here",
                 self.mode.name,
             )
-        self._planned_for = self.planner.stakes(len(self.history))
+        self._planned_for = self.planner.stakes(self._learned_from)
 
     def _known_reward(self, all_states: FloatArray | None) -> KnownReward | None:
         if self.options.reward == "learned":
@@ -291,6 +296,23 @@ class CMERL(Agent):
         check_step(step, self.horizon)
         return np.asarray(self._plan().q(self.states.encode(obs), step)[0])
 
+    def explain(self, obs: Any, step: int = 0, *, explore: bool = True, evidence: int = 10) -> Explanation:
+        """Why the plan prefers an action here: for each, what is expected, on which evidence, and what is hoped for.
+
+        Args:
+            obs: an observation.
+            step: of the episode.
+            explore: whether the plan is the optimistic one that the next episode would play.
+            evidence: past transitions an action that are listed, the heaviest first.
+        """
+        from cmerl.agents.cme_rl.explaining import explain
+
+        self._check_thread()
+        check_step(step, self.horizon)
+        kind = "plan of the next episode" if explore else "plan without optimism"
+        plan = self._plan(explore)
+        return explain(plan, self.model, (self.states, self.actions), obs, step, kind, evidence)
+
     def value_bounds(self, obs: Any, step: int = 0) -> tuple[float, float]:
         """(lower, upper) bounds on V* that hold with probability 1 − delta, in provable modes."""
         check_step(step, self.horizon)
@@ -346,6 +368,7 @@ class CMERL(Agent):
             "lam": self.lam,
             "reward range": self.reward_range,
             "episodes": len(self.history),
+            **({"learned from logs": list(self.ingested)} if self.ingested else {}),
             **({} if self.balancing is None else {"learners": self.balancing.now().report()}),
             **({"prediction of next states": about_next_states(errors)} if self.history else {}),
             **({"prediction of values": self._about_values()} if len(self.model.starts) and self.history else {}),
@@ -366,13 +389,19 @@ class CMERL(Agent):
     # --- one episode: plan, act, learn [CO22, Alg. 1] ---
 
     @property
+    def _learned_from(self) -> int:
+        """Episodes that were learned from, played or logged; a long log counts as many of them."""
+        logged = (max(record["episodes"], record["transitions"] // self.horizon) for record in self.ingested)
+        return len(self.history) + int(sum(logged))
+
+    @property
     def _now(self) -> Moment:
         """T counts all episodes that were begun."""
-        return Moment(len(self.history), len(self.history) + self.broken_off + 1)
+        return Moment(len(self.history), self._learned_from + self.broken_off + 1)
 
     def _task(self, explore: bool = True) -> Task:
         candidate = None if self.balancing is None else self.balancing.candidate()
-        return self.planner.task(len(self.history), candidate, explore=explore)
+        return self.planner.task(self._learned_from, candidate, explore=explore)
 
     def _plan(self, explore: bool = True, sign: float = 1.0) -> AnyPlan:
         """Lines 3-6: the backward pass."""
@@ -473,7 +502,7 @@ class CMERL(Agent):
         """Whether the next episode may go on with the last plan, as what is pending would hardly change it."""
         lazy = self.options.replan and self.model.displacement is None and not self.model.due
         little = self.updates.may_wait(self._pending.surprise, len(self._pending), self.model.n)
-        return lazy and little and self.planner.stakes(len(self.history)) == self._planned_for
+        return lazy and little and self.planner.stakes(self._learned_from) == self._planned_for
 
     def _learn(self, *, end: bool = True) -> None:
         """Give the pending transitions to the model."""
@@ -484,7 +513,37 @@ class CMERL(Agent):
                 steps, batch = pending.batch()
                 rewards = self.rewards.counted(batch.rewards, batch.terminated)
                 self.model.update(steps, replace(batch, rewards=rewards), end=end)
-            self._planned_for = self.planner.stakes(len(self.history))
+            self._planned_for = self.planner.stakes(self._learned_from)
+
+    def _ingest(self, episodes: Sequence[LoggedEpisode]) -> None:
+        self._learn()  # what has waited came first
+        transitions: list[Seen] = []
+        for episode in episodes:
+            with naming(episode):
+                transitions += self._encoded(episode)
+                for seen in transitions[-len(episode) :]:
+                    self.rewards.see(seen.reward, seen.step if seen.done else None)
+        for start in range(0, len(transitions), LOG_BATCH):
+            self._pending = UpdateBuffer(transitions[start : start + LOG_BATCH])
+            self._learn(end=start + LOG_BATCH >= len(transitions))
+
+    def _encoded(self, episode: LoggedEpisode) -> list[Seen]:
+        """A logged episode as transitions."""
+        if not self.options.time_homogeneous:
+            check_length(episode, self.horizon)  # a later step has no law to learn
+        rows = self.states.encode_many(episode.observations)
+        actions = np.vstack([self.actions.encode(action) for action in episode.actions])
+        Z, last = np.hstack([rows[:-1], actions]), len(episode) - 1
+        return [
+            Seen(
+                min(t, self.horizon - 1),
+                Z[t : t + 1],
+                rows[t + 1 : t + 2],
+                float(r),
+                episode.terminated and t == last,
+            )
+            for t, r in enumerate(episode.rewards)
+        ]
 
     def _break_off(self) -> None:
         # What was seen before the fault is true all the same; only an episode that the kernel refuses is lost.

@@ -308,6 +308,16 @@ class CompressedEmbedding:
             out[rows] = self._moments[g].landmark_weights(C)
         return out
 
+    def weights_of(self, Zq: Points, Z: Points) -> FloatArray:
+        """What each of the state-actions Z, which were learned, counts for at Zq: φ̃(z)ᵀM̃⁻¹φ̃(z_i) (q, n)."""
+        out = np.zeros((len(Zq), len(Z)))
+        learned = {g: (rows, X) for g, rows, X in self._parts(Z)}
+        for g, rows, X in self._parts(Zq):
+            mine, points = learned[g]
+            features, factor = self._moments[g].features, self._moments[g].factor
+            out[np.ix_(rows, mine)] = features.coordinates(X)[0].T @ factor.solve(features.coordinates(points)[0])
+        return out
+
     def _parts(self, Zq: Points) -> list[tuple[int, IntArray, Points]]:
         """Queries by the regression that answers them; those without data are left out."""
         return [part for part in self._router.parts(Zq) if self._moments[part[0]].n]

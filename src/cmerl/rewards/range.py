@@ -1,19 +1,15 @@
-"""Rewards: their range, declared or learned as they arrive, and a reward function that a user knows."""
+"""The range of rewards: declared, or learned as they arrive."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cmerl.errors import InputError, RewardRangeError
-from cmerl.spaces import StateSpace
-from cmerl.spaces.actions import ActionSet
-from cmerl.transitions import Points
-from cmerl.validation import check_reward
 
 FloatArray = NDArray[np.float64]
 
@@ -188,59 +184,3 @@ def check_range(reward_range: Any) -> tuple[float, float]:
     if not (np.isfinite(lo) and np.isfinite(hi) and lo <= hi):
         raise InputError(f"reward_range must be finite with lo ≤ hi, not ({lo:g}, {hi:g})")
     return lo, hi
-
-
-class KnownReward:
-    """A user's reward function at states × actions; each state is asked for once.
-
-    Args:
-        reward: the function of (observation, action).
-        states: how observations are encoded.
-        actions: the actions.
-        declared: (lo, hi) which no reward may leave, or None.
-    """
-
-    def __init__(
-        self,
-        reward: Callable[[Any, Any], float],
-        states: StateSpace,
-        actions: ActionSet,
-        declared: tuple[float, float] | None = None,
-    ) -> None:
-        self._reward, self._states, self._actions, self._declared = reward, states, actions, declared
-        self._known: dict[bytes, FloatArray] = {}
-        self._least, self._most = np.inf, -np.inf
-
-    def with_actions(self, actions: ActionSet) -> KnownReward:
-        """The same function of other actions."""
-        other = KnownReward(self._reward, self._states, actions, self._declared)
-        other._least, other._most = self._least, self._most
-        return other
-
-    def leaves(self, lo: float, hi: float) -> bool:
-        """Whether any reward that was asked for lies outside of [lo, hi]."""
-        return self._least < lo or self._most > hi
-
-    def __call__(self, states: Points) -> FloatArray:
-        """Rewards (q, A) at encoded states."""
-        assert isinstance(states, np.ndarray)
-        rows = []
-        for state in states:
-            key = state.tobytes()
-            if key not in self._known:
-                obs = self._states.decode(state[None])[0]
-                self._known[key] = self._ask(obs)
-            rows.append(self._known[key])
-        return np.array(rows).reshape(-1, len(self._actions))
-
-    def _ask(self, obs: Any) -> FloatArray:
-        found = np.array([check_reward(self._reward(obs, a)) for a in self._actions.values])
-        least, most = float(found.min()), float(found.max())
-        if self._declared is not None and not (self._declared[0] <= least and most <= self._declared[1]):
-            lo, hi = self._declared
-            raise RewardRangeError(
-                f"the reward function gives {most if most > hi else least:g} at {obs!r}, outside the declared "
-                f"reward_range ({lo:g}, {hi:g}): declare a wider one"
-            )
-        self._least, self._most = min(self._least, least), max(self._most, most)
-        return found
