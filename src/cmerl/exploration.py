@@ -1,14 +1,14 @@
 """What exploring may cost: an account that every episode pays a little into, and deviations from greedy pay from.
 
 There are two plans: g, greedy on the mean model, and h, an optimistic one. A step that deviates from g is charged
-c(s, a) = max_b Q_g(s, b) − Q_g(s, a), and among the actions that the balance can pay the best by Q_h is played. For any
-Q_g, with V_g = max_b Q_g and V_g = 0 at the end,
+c(s, a) = max_b Q_g(s, b) − Q_g(s, a), and among the actions that the balance can pay the best by Q_h is played. For
+any Q_g, with V_g = max_b Q_g and V_g = 0 at the end,
 
     V_g(s_1) − return = Σ charges + Σ [Q_g(s_t, a_t) − r_t − V_g(s_{t+1})],
 
-so what exploring costs beyond the model's errors is what was charged: at most rate·S·(1 + ln T) in T episodes. Deposits
-diverge, so nothing is starved. With an empty account, h breaks the ties of g: where no reward was ever seen, exploring
-is free.
+so what exploring costs beyond the model's errors is what was charged: at most rate·S·(1 + ln T) in T episodes, S the
+spread of returns. Deposits diverge, so nothing is starved. With an empty account h breaks the ties of g: where no
+reward was ever seen, exploring is free.
 """
 
 from __future__ import annotations

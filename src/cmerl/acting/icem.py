@@ -169,8 +169,8 @@ def search(
 ) -> Found:
     """The best sequences of actions that a few rounds find, from each of some states.
 
-    Of the sequences whose worth by the mean model falls short of the best by no more than ``balance``, the one to play
-    is the best optimistically; where scores are not optimistic it is the best.
+    Of the sequences whose worth by the mean model falls short of the best by no more than ``balance``, the one to
+    play is the best optimistically; where scores are not optimistic it is the best.
 
     Args:
         score: what sequences are worth.

@@ -9,14 +9,14 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cmerl.acting.icem import Channels, Found, Score, Search, noise_bank, search
-from cmerl.acting.thrifty import Spending
 from cmerl.acting.terminal_value import TerminalSettings, roll, terminal_value
+from cmerl.acting.thrifty import Spending
 from cmerl.embedding.displacement.grid import DisplacementView
 from cmerl.finite import TablePlan
 from cmerl.planning import Plan, clip_value
@@ -69,8 +69,10 @@ class MPCEpisode:
         self._settings, self._plan, self._view, self._actions, self._seed = settings, plan, view, actions, seed
         self._horizon = plan.task.problem.horizon
         self._depth = min(view.depth, self._horizon)
-        self.channels = Channels(choices=(view.actions.astype(np.float32),)) if view.categorical else Channels(
-            continuous=view.actions.shape[1]
+        self.channels = (
+            Channels(choices=(view.actions.astype(np.float32),))
+            if view.categorical
+            else Channels(continuous=view.actions.shape[1])
         )
         rng = np.random.default_rng(seed)
         self._bank = noise_bank(rng, settings.search, BANK, self._depth, self.channels.latent)
@@ -93,10 +95,10 @@ class MPCEpisode:
         self._expected = there, step + 1
         return np.asarray(self._actions[self._number(features)] if self._view.categorical else features[0])
 
-    def _number(self, features: SingleArray) -> int:
+    def _number(self, features: FloatArray) -> int:
         return int(np.square(self._view.actions - features[0]).sum(axis=1).argmin())
 
-    def features(self, x: FloatArray, step: int, deadline: float | None = None) -> FloatArray:
+    def features(self, x: NDArray[Any], step: int, deadline: float | None = None) -> FloatArray:
         """Features of the actions (b, e) at states (b, d) in the units of the model."""
         since = step - self._decided
         found = self._found

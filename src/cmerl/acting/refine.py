@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from cmerl.embedding import ContinuousView, Grid, SmoothView
 from cmerl.acting.base import EpisodeActor
 from cmerl.acting.thrifty import Spending, ThriftyActor
+from cmerl.embedding import ContinuousView, Grid, SmoothView
 from cmerl.finite import TablePlan
 from cmerl.planning import Plan, Site, Stage
 

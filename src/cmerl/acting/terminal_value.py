@@ -1,13 +1,14 @@
 """A terminal value for searches: fitted value iteration over sequences, as the lesser of two regressions.
 
-v_i = max over sequences k of R_ik + γ^L V(y_ik) at landmarks x_i. V regresses v. A maximum over noisy estimates is too
-large, and the next round would build on that; two regressions on disjoint halves of the landmarks err differently,
-and the lesser of them does not inflate itself.
+v_i = max over sequences k of R_ik + γ^L V(y_ik) at landmarks x_i. V regresses v. A maximum over noisy estimates is
+too large, and the next round would build on that; two regressions on disjoint halves of the landmarks err
+differently, and the lesser of them does not inflate itself.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,6 +42,8 @@ class TerminalSettings:
         rounds: of value iteration between fits of the kernel.
         fits: of the kernel.
         fit_rows: landmarks that it is fitted to.
+        fear: what V takes off where nothing is known, as a share of V less the least, where ends are costly.
+        caution: the same where they are not.
         longest: steps after which a reward hardly counts: γ = 1 − 1/min(H, longest).
     """
 
@@ -51,6 +54,8 @@ class TerminalSettings:
     rounds: int = 60
     fits: int = 2
     fit_rows: int = 150
+    fear: float = 1.0
+    caution: float = 0.3
     longest: int = 100
 
     def discount(self, horizon: int) -> float:
@@ -90,8 +95,8 @@ class TerminalValue:
         return np.asarray(v, dtype=np.float32)
 
 
-def _kernel(P: SingleArray, Q: SingleArray) -> SingleArray:
-    K = P @ Q.T
+def _kernel(P: NDArray[Any], Q: SingleArray) -> SingleArray:
+    K: SingleArray = P.astype(np.float32, copy=False) @ Q.T
     K -= 0.5 * np.square(P).sum(axis=1)[:, None]
     K -= 0.5 * np.square(Q).sum(axis=1)
     np.minimum(K, 0.0, out=K)
@@ -125,7 +130,7 @@ def terminal_value(
         own,
         discount=discount,
         bounds=(lo / (1.0 - discount), hi / (1.0 - discount)),
-        pessimism=1.0 if costly else 0.0,
+        pessimism=settings.fear if costly else settings.caution,
         shortest=max(SHORTEST, COVERED * radius),
         settings=settings,
         rng=rng,
@@ -256,7 +261,7 @@ def _inverses(P: FloatArray, halves: list[NDArray[np.intp]], ridge: float) -> Si
 def _roll(
     dynamics: Dynamics, X: SingleArray, tried: SingleArray, discount: float, block: int = 20
 ) -> tuple[SingleArray, SingleArray, BoolArray]:
-    """Discounted rewards (m, k), states at last (m, k, d) and whether episodes ended (m, k) of sequences (m, k, L, e)."""
+    """Discounted rewards (m, k), states at last (m, k, d), what has ended (m, k), of sequences (m, k, L, e)."""
     (m, k, length, _), d = tried.shape, X.shape[1]
     earned, ends, over = np.empty((m, k), np.float32), np.empty((m, k, d), np.float32), np.zeros((m, k), dtype=bool)
     for start in range(0, m, block):  # what a block needs stays in the cache

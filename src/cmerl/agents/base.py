@@ -236,7 +236,7 @@ class Agent(FitsLogs, Persistent):
     def _break_off(self) -> None:
         """The same for an episode that was not finished: keep what can be kept."""
 
-    def _begin(self, policy: Policy) -> Policy:
+    def _begin_playing(self, policy: Policy) -> Policy:
         """What an episode plays by, from its beginning or from a new plan on."""
         return begin(policy)
 

@@ -50,7 +50,7 @@ class Episode:
         self._started = time.perf_counter()
         self._agent, self._number = agent, len(agent.history)
         self._policies: list[Policy] = [agent.policy()]
-        self._play = agent._begin(self._policies[0])
+        self._play = agent._begin_playing(self._policies[0])
         self._seen = Trajectory()
         self._asked: tuple[Any, Any] | None = None  # the observation and the action of which nothing was told yet
         self._over = False
@@ -140,7 +140,7 @@ class Episode:
         replanned = agent._replanned(self.step)
         if replanned is not None:
             self._policies.append(replanned)
-            self._play = agent._begin(replanned)
+            self._play = agent._begin_playing(replanned)
             self._seen.replans.append(self.step)
 
     def _fail(self, error: BaseException) -> BaseException:

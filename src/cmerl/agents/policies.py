@@ -70,13 +70,15 @@ class PlanPolicy:
 
     @property
     def searches(self) -> bool:
-        """Whether actions depend on the way to a state, by a search or by what was spent: there is no table of them."""
+        """Whether actions depend on the way to a state, by a search or by what was spent: they have no table."""
         return isinstance(self.actor, MPC) or self.spending is not None
 
     def table(self, observations: NDArray[Any]) -> NDArray[np.intp]:
         """The planned action at every step and observation (H, S), where actions are numbers."""
         if self.searches:
-            raise InputError("this policy searches from the states that it meets, or explores on a budget, and has no table: play it")
+            raise InputError(
+                "this policy searches from the states that it meets, or explores on a budget: it has no table, play it"
+            )
         values = np.array([int(a) for a in self.actions.values], dtype=np.intp)
         return values[self.plan.table(self.states.encode_many(observations))]
 

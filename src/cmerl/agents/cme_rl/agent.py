@@ -30,10 +30,10 @@ from cmerl.confidence import KL, Mode, Paper, as_mode
 from cmerl.confidence import Auto as AutoMode
 from cmerl.embedding import ConditionalMeanEmbedding
 from cmerl.errors import CmerlError, InputError, MissingConstantError
+from cmerl.exploration import Account
 from cmerl.growing import nested, part
 from cmerl.logs import LoggedEpisode
 from cmerl.optimism import Optimism
-from cmerl.exploration import Account
 from cmerl.planning import Plan, Task, is_kernel_embedding, make_plan
 from cmerl.rewards import KnownReward, RewardRange
 from cmerl.rollback import all_or_nothing
@@ -440,8 +440,8 @@ class CMERL(Agent):
         assert isinstance(greedy, Plan)
         return Spending(allowance, greedy)
 
-    def _begin(self, policy: Policy) -> Policy:
-        play = super()._begin(policy)
+    def _begin_playing(self, policy: Policy) -> Policy:
+        play = super()._begin_playing(policy)
         self._played = play.spending if isinstance(play, PlanEpisode) else None
         return play
 
@@ -478,7 +478,11 @@ class CMERL(Agent):
         self._evidence = self._gather_evidence()
         if self._played is not None:
             self.account = self.account.after(self._played.allowance)
-            self._evidence |= {"charged": self._played.allowance.spent, "promise": self._played.allowance.promise, "deviations": self._played.allowance.deviations}
+            self._evidence |= {
+                "charged": self._played.allowance.spent,
+                "promise": self._played.allowance.promise,
+                "deviations": self._played.allowance.deviations,
+            }
             self._played = None
         if not self._may_wait():
             self._learn()

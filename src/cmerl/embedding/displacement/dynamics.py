@@ -73,8 +73,11 @@ class Shape:
 
     def arrays(self) -> Arrays:
         """For saving."""
-        fits = {**dict(enumerate(self.displacement)), "reward": self.reward}
-        parts = {str(name): fit.arrays() for name, fit in fits.items() if fit is not None}
+        fits = [
+            *zip(map(str, range(len(self.displacement))), self.displacement, strict=True),
+            ("reward", self.reward),
+        ]
+        parts = {name: fit.arrays() for name, fit in fits if fit is not None}
         return {"at_next": np.array([self.reward_at_next]), **nested(parts)}
 
     @classmethod

@@ -104,11 +104,11 @@ class DisplacementView:
         """Encoded states in the units of the model."""
         return (states - self.centre) / self.scale
 
-    def value(self, coef: Target, there: FloatArray) -> FloatArray:
+    def value(self, coef: Target, there: NDArray[Any]) -> FloatArray:
         """V at states in the units of the model (n,)."""
         return np.asarray(self.interpolant(there, single=True) @ coef.coef.astype(np.float32) + coef.mean)
 
-    def interpolant(self, y: FloatArray, *, single: bool) -> NDArray[Any]:
+    def interpolant(self, y: NDArray[Any], *, single: bool) -> NDArray[Any]:
         """k(y, landmarks) (q, m).
 
         In single precision where it is only multiplied: a backup reads all of it, and values between landmarks are

@@ -67,7 +67,7 @@ class Bumps:
         Q = (centres - self._origin) / lengthscales
         self._right = np.vstack([Q.T, -np.ones(len(Q)), -0.5 * np.square(Q).sum(axis=1)])
 
-    def __call__(self, X: FloatArray) -> NDArray[Any]:
+    def __call__(self, X: NDArray[Any]) -> NDArray[Any]:
         """k(x, centres) (…, m) at X (…, d)."""
         P = (X.reshape(-1, X.shape[-1]) - self._origin) / self._scales
         left = np.empty((len(P), P.shape[1] + 2))
@@ -116,7 +116,7 @@ class Novelty:
         self._known = inverse.T @ inverse - ridge * (left.T @ left)
         self.information_gain = 0.5 * (self.factor.log_det - len(rows) * float(np.log(ridge)))
 
-    def __call__(self, X: FloatArray) -> FloatArray:
+    def __call__(self, X: NDArray[Any]) -> FloatArray:
         """σ² (…,) at X (…, d)."""
         return self._variance(self._kernel(X))
 

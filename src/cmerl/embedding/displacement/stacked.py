@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -107,7 +108,7 @@ class StackedRegression:
         return predict
 
 
-def _kernels(P: NDArray, W: NDArray, exp: type[np.floating] | None = None) -> NDArray:
+def _kernels(P: NDArray[Any], W: NDArray[Any], exp: type[np.float32] | None = None) -> NDArray[Any]:
     """exp([p², p, 1]·W) (…, m) at points (…, d), in the precision of the points unless another is asked for."""
     rows = P.reshape(-1, P.shape[-1])
     d = rows.shape[1]
@@ -119,7 +120,7 @@ def _kernels(P: NDArray, W: NDArray, exp: type[np.floating] | None = None) -> ND
     if exp is not None:
         K = K.astype(exp)
     np.exp(K, out=K)
-    return K.reshape(*P.shape[:-1], -1)
+    return np.asarray(K.reshape(*P.shape[:-1], -1))
 
 
 class _Column:
@@ -146,7 +147,9 @@ class _Column:
         return cls(X[rows], coef, left / slack, dropped)
 
 
-def _solve(Knm: FloatArray, Kmm: FloatArray, y: FloatArray, ridge: float) -> tuple[FloatArray, FloatArray, FloatArray]:
+def _solve(
+    Knm: FloatArray, Kmm: FloatArray, y: FloatArray, ridge: float
+) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Coefficients, residuals, and 1 − leverage: residual over slack is that of a row left out."""
     moments = Knm.T @ Knm + ridge * Kmm
     factor = Cholesky.of(moments, NUGGET * float(np.trace(moments)) / len(moments))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -60,7 +62,7 @@ class Terminations:
         self._limits = find_limits(ended, alive) if len(alive) else None
         self._alive = alive[farthest_points(alive, survivors, apart=0.05)[0]] if len(alive) else alive
 
-    def __call__(self, y: FloatArray) -> tuple[BoolArray, FloatArray]:
+    def __call__(self, y: NDArray[Any]) -> tuple[BoolArray, FloatArray]:
         """Whether states (q, d) have ended, and where they have, the reward of the nearest end (q,)."""
         if self._limits is None:
             to_ends = _squared_distances(y, self._ended)
@@ -76,6 +78,6 @@ class Terminations:
         return crossed, rewards
 
 
-def _squared_distances(X: FloatArray, Y: FloatArray) -> FloatArray:
+def _squared_distances(X: NDArray[Any], Y: FloatArray) -> FloatArray:
     """Up to a constant in each row."""
     return np.asarray(np.square(Y).sum(axis=1) - 2.0 * (X @ Y.T))
