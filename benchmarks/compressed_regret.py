@@ -46,13 +46,18 @@ class TimedCMERL(CMERL):
         self.planning_seconds: dict[int, float] = defaultdict(float)
         super().__init__(*arguments, **options)
 
-    def _make_plan(self, *arguments: Any) -> Any:
+    def policy(self, explore: bool = True) -> Any:
+        """The plan of the next episode, made while the clock runs."""
         with self._clock():
-            return super()._make_plan(*arguments)
+            return super().policy(explore)
 
-    def _learn(self, *, end: bool = True) -> None:
+    def _replanned(self, step: int) -> Any:
         with self._clock():
-            super()._learn(end=end)
+            return super()._replanned(step)
+
+    def _end_episode(self) -> None:
+        with self._clock():
+            super()._end_episode()
 
     @contextlib.contextmanager
     def _clock(self) -> Iterator[None]:
@@ -76,7 +81,10 @@ def difference_of_q(exact: CMERL) -> float:
         twin.model.update(steps, batch)
     Z = np.unique(np.concatenate([batch.Z for _, batch in exact.model.batches or []]), axis=0)
     states = Z[:: max(len(Z) // 500, 1), :-1]
-    gaps = [np.abs(exact._plan().q(states, h) - twin._plan().q(states, h)).max() for h in (0, exact.horizon // 2)]
+    gaps = [
+        np.abs(exact.planner.plan().q(states, h) - twin.planner.plan().q(states, h)).max()
+        for h in (0, exact.horizon // 2)
+    ]
     return 100 * max(gaps) / exact.horizon
 
 

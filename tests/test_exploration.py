@@ -33,7 +33,8 @@ def plans(seed: int, n: int = 20) -> tuple[Plan, Plan]:
     model.update(Transitions.of(np.stack([s, a], axis=1).astype(float), nexts[:, None].astype(float), R[s, a]))
     problem = Problem(H, 1.0, model.kernel, Delta(), (S, A), FailureBudget(0.1, learned_reward=True))
     made = (
-        make_plan([model], Task(problem, mode, 0.0), episode=1, order=np.arange(A)) for mode in (Practical(), NoBonus())
+        make_plan([model], Task(problem, mode, 0.0), episode=1, order=np.arange(A))
+        for mode in (Practical(), NoBonus())
     )
     hope, greedy = made
     return hope, greedy

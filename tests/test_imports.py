@@ -64,3 +64,26 @@ def test_no_module_imports_itself_by_a_detour() -> None:
         # A package only gathers the names of its own modules, which may import one another through no detour.
         graph[name] = {w for w in wanted if not (w in packages and name.startswith(f"{w}."))}
     assert cycle(graph) == []
+
+
+def test_the_agent_is_composed_of_few_modules() -> None:
+    found = modules()
+    used = imported(found["cmerl.agents.cme_rl.agent"].read_text(encoding="utf-8"), set(found))
+    assert len(used) <= 10, sorted(used)
+
+
+def test_the_default_agent_imports_nothing_of_the_proofs() -> None:
+    found = modules()
+    room, waiting = set[str](), ["cmerl.agents.cme_rl.agent"]
+    while waiting:
+        name = waiting.pop()
+        if name in room or not name.startswith("cmerl.agents.cme_rl."):
+            continue
+        room.add(name)
+        tree = ast.parse(found[name].read_text(encoding="utf-8"))
+        top = "\n".join(ast.unparse(node) for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom))
+        used = imported(top, set(found))
+        assert not {u for u in used if u.startswith("cmerl.certificates")}, name
+        waiting += used
+    assert "cmerl.agents.cme_rl.planner" in room
+    assert not room & {f"cmerl.agents.cme_rl.{name}" for name in ("proving", "counting", "balancing", "balanced")}

@@ -326,17 +326,17 @@ class Watched(CMERL):
     """Takes down what was new whenever it is asked whether to plan anew."""
 
     def _after_step(self, step, obs, action, reward, next_obs, done) -> None:
-        before = self._pending.surprise
+        before = self.learner.pending.surprise
         super()._after_step(step, obs, action, reward, next_obs, done)
         z = np.hstack([self.states.encode(obs), self.actions.encode(action)])
         sigma = float(self.model.embeddings[0].std(z)[0])
-        assert self._pending.surprise - before == pytest.approx(0.5 * np.log1p(sigma**2 / self.lam))
+        assert self.learner.pending.surprise - before == pytest.approx(0.5 * np.log1p(sigma**2 / self.lam))
 
     def _replanned(self, step):
-        surprise, gain = self._pending.surprise, self.model.embeddings[0].information_gain
+        surprise, gain = self.learner.pending.surprise, self.model.embeddings[0].information_gain
         found = super()._replanned(step)
         self.asked = [*getattr(self, "asked", []), (len(self.history), surprise, gain, found is not None)]
-        assert self._pending.surprise == (0.0 if found else surprise)
+        assert self.learner.pending.surprise == (0.0 if found else surprise)
         return found
 
 

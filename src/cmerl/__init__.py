@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from cmerl.agents import CMERL
     from cmerl.checking import check_agent, check_embedding, check_env, check_kernel
     from cmerl.embedding import ConditionalMeanEmbedding
+    from cmerl.exported import load as load_policy
 
 __version__ = "0.2.0"
 __all__ = [
@@ -21,6 +22,7 @@ __all__ = [
     "check_embedding",
     "check_env",
     "check_kernel",
+    "load_policy",
 ]
 
 _register_soon()
@@ -52,6 +54,8 @@ _MODULES = (
 
 def __getattr__(name: str) -> Any:
     """Import on first use: ``import cmerl`` itself stays quick."""
+    if name == "load_policy":
+        return import_module("cmerl.exported").load
     if name in _HOMES:
         return getattr(import_module(_HOMES[name]), name)
     if name in _MODULES:

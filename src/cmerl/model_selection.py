@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,7 +44,7 @@ class Selection:
         search_landmarks: states at which a plan knows V where it only ends a search.
         simulated_steps: most steps of a simulation.
         saturation: of the range of rewards that a step may lack where returns count as all that is known to exist.
-        searches: candidates; the last is taken unless another does better.
+        search: sizes of searches.
     """
 
     margin: float = 0.5
@@ -58,7 +58,12 @@ class Selection:
     search_landmarks: int = 300
     simulated_steps: int = 150
     saturation: float = 0.01
-    searches: tuple[MPC, ...] = (MPC(value="plan"), MPC(value="fitted"))
+    search: MPC = field(default_factory=MPC)
+
+    @property
+    def searches(self) -> tuple[MPC, ...]:
+        """Candidates; the last is taken unless another does better."""
+        return replace(self.search, value="plan"), replace(self.search, value="fitted")
 
 
 @dataclass(frozen=True, eq=False)

@@ -128,7 +128,9 @@ def test_several_states_are_searched_as_each_alone_would_be() -> None:
     def score_of(targets):
         return lambda F: (-np.square(F[..., 0] - targets[:, None, None]).sum(axis=2), None)
 
-    together = search(score_of(goals), Channels(continuous=1), bank(5, 1), np.random.default_rng(0), SETTINGS, states=2)
+    together = search(
+        score_of(goals), Channels(continuous=1), bank(5, 1), np.random.default_rng(0), SETTINGS, states=2
+    )
     for i, goal in enumerate(goals):
         assert np.abs(together.best[i, :, 0] - goal).mean() < 0.2
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import os
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 
 from cmerl.acting import MPC, Actor, EpisodeActor, Greedy, Spending
 from cmerl.agents.door import own
+from cmerl.agents.exporting import export
 from cmerl.errors import InputError
 from cmerl.finite import TablePlan
 from cmerl.planning import Plan
@@ -68,6 +70,13 @@ class PlanPolicy:
         actor = self.actor.begin_episode(self.plan, self.actions.rows, self.seed, spending)
         return PlanEpisode(self, actor, spending)
 
+    def export(self, path: str | os.PathLike[str]) -> None:
+        """Write it to one small file that ``cmerl.load_policy`` reads where nothing but NumPy is installed.
+
+        Of a policy that searches this is the greedy policy of its plan; one that cannot be written is refused.
+        """
+        export(self, path)
+
     @property
     def searches(self) -> bool:
         """Whether actions depend on the way to a state, by a search or by what was spent: they have no table."""
@@ -77,7 +86,7 @@ class PlanPolicy:
         """The planned action at every step and observation (H, S), where actions are numbers."""
         if self.searches:
             raise InputError(
-                "this policy searches from the states that it meets, or explores on a budget: it has no table, play it"
+                "this policy searches from the states that it meets, or explores on a budget: play it"
             )
         values = np.array([int(a) for a in self.actions.values], dtype=np.intp)
         return values[self.plan.table(self.states.encode_many(observations))]

@@ -19,7 +19,18 @@ from cmerl.errors import CmerlError
 from cmerl.files import reason
 from cmerl.workspace import check_room
 
-COMMANDS = ("run", "resume", "report", "watch", "tune", "theory", "envs", "agents", "check")  # as --help lists them
+COMMANDS = (
+    "run",
+    "resume",
+    "report",
+    "watch",
+    "act",
+    "tune",
+    "theory",
+    "envs",
+    "agents",
+    "check",
+)  # as --help lists them
 
 MISTAKE, FAILED_UNIT, INTERRUPTED, TERMINATED = 2, 1, 130, 143  # exit codes
 

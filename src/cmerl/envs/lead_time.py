@@ -21,8 +21,8 @@ class LeadTimeInventory(FiniteMDP):
     """A warehouse whose orders travel.
 
     In each period a units are ordered, which arrive at the start of the period ``lead_time`` later; then customers
-    come. Demand that exceeds the stock is owed up to ``backlog`` units, and lost beyond it; what does not fit into the
-    store is sent back. The reward is minus the cost of the period with the demand that came, and ``R`` its
+    come. Demand that exceeds the stock is owed up to ``backlog`` units, and lost beyond it; what does not fit into
+    the store is sent back. The reward is minus the cost of the period with the demand that came, and ``R`` its
     expectation. Observed are the stock, negative where units are owed, and what it would be after the next arrival,
     after the next two, and so on, if nobody came; the last of these is the inventory position.
 

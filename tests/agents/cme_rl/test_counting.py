@@ -40,7 +40,7 @@ def test_bounds_on_values_hold_at_every_state_and_step_of_random_worlds(bonus, l
 def test_the_kl_plan_is_optimistic_and_its_methods_agree():
     env = random_mdp(4, 3, seed=7, concentration=0.4, horizon=5)
     agent = known(env, seed=0, bonus="kl").learn(25)
-    plan, states = agent._plan(), agent.planner.all_states
+    plan, states = agent.planner.plan(), agent.planner.all_states
     Q = plan.q_table(states)
     assert (Q >= solve(env, 5).Q - 1e-9).all()
     for step in range(5):
@@ -99,7 +99,7 @@ def test_with_kappa_one_each_episode_loses_at_most_the_width_of_its_bounds():
     agent = known(env, seed=0, bonus=Guarded(kappa=1.0))
     agent.learn(1)  # before the first episode no first state is known, and any plan may play
     for _ in range(30):
-        before = agent._plan()
+        before = agent.planner.plan()
         low, high = agent._ledger.balls.interval(before.table(agent.planner.all_states))
         record = agent.learn(1).history[-1]
         assert record.regret <= agent.planner.counting.gaps[0] + 1e-9 <= high[0, 0] - low[0, 0] + 1e-6

@@ -114,7 +114,7 @@ def test_agents_whose_log_was_dropped_are_saved_and_go_on_bit_for_bit(tmp_path: 
     returns = [[record.ret for record in a.learn(5).history] for a in (agent, loaded)]
     assert returns[0] == returns[1]
     S = np.random.default_rng(0).random((20, 2))
-    np.testing.assert_array_equal(agent._plan().q(S, 0), loaded._plan().q(S, 0))
+    np.testing.assert_array_equal(agent.planner.plan().q(S, 0), loaded.planner.plan().q(S, 0))
     loaded.save(f"{tmp_path}/again")
     assert CMERL.load(f"{tmp_path}/again", env=env).embedding.n == 120
 

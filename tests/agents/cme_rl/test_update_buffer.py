@@ -48,9 +48,9 @@ def bits(history: list[EpisodeRecord]) -> list[EpisodeRecord]:
 
 def until_something_waits(agent: CMERL, episodes: int) -> CMERL:
     """Learn so many episodes, and on until transitions of several episodes wait."""
-    several = lambda agent, record: len(agent._pending) <= record.length  # noqa: E731
+    several = lambda agent, record: len(agent.learner.pending) <= record.length  # noqa: E731
     agent.learn(episodes).learn(100, callback=several)
-    assert len(agent._pending) > agent.history[-1].length
+    assert len(agent.learner.pending) > agent.history[-1].length
     return agent
 
 
@@ -62,11 +62,11 @@ class Noting(CMERL):
         super().__init__(*arguments, **options)
 
     def _end_episode(self) -> None:
-        learned, pending, surprise = self.model.n, len(self._pending), self._pending.surprise
-        same = self.planner.stakes(len(self.history)) == self._planned_for
+        learned, pending, surprise = self.model.n, len(self.learner.pending), self.learner.pending.surprise
+        same = self.learner.stakes_are_as_planned
         super()._end_episode()
         self.notes.append((learned, pending, surprise, same, self.model.n == learned))
-        assert len(self._pending) == (pending if self.model.n == learned else 0)
+        assert len(self.learner.pending) == (pending if self.model.n == learned else 0)
 
 
 # --- when ---
@@ -80,7 +80,7 @@ def test_episodes_wait_until_they_would_teach_half_a_nat_or_are_many_or_change_w
     assert any(waited for *_, waited in agent.notes)
     assert any(not waited and 0.5 < surprise < 1.0 for _, _, surprise, _, waited in agent.notes)
     assert any(not waited and surprise <= 0.5 and pending > SOON for _, pending, surprise, _, waited in agent.notes)
-    assert agent.model.n + len(agent._pending) == sum(record.length for record in agent.history)
+    assert agent.model.n + len(agent.learner.pending) == sum(record.length for record in agent.history)
 
 
 def test_the_surprise_is_the_information_of_each_transition_that_waits_given_what_was_learned() -> None:
@@ -89,9 +89,9 @@ def test_the_surprise_is_the_information_of_each_transition_that_waits_given_wha
     for _, batch in agent.model.batches or []:
         for z in np.asarray(batch.Z):
             counts[z.tobytes()] = counts.get(z.tobytes(), 0) + 1
-    visits = np.array([counts.get(seen.z[0].tobytes(), 0) for seen in agent._pending.seen])
+    visits = np.array([counts.get(seen.z[0].tobytes(), 0) for seen in agent.learner.pending.seen])
     variance = agent.lam / (visits + agent.lam)  # delta kernels
-    assert agent._pending.surprise == pytest.approx(0.5 * np.log1p(variance / agent.lam).sum())
+    assert agent.learner.pending.surprise == pytest.approx(0.5 * np.log1p(variance / agent.lam).sum())
 
 
 def test_the_first_thousand_transitions_are_learned_episode_by_episode() -> None:
@@ -161,7 +161,7 @@ def test_a_reward_or_an_end_that_changes_the_range_is_learned_at_once(reward: fl
     env = Prize(gymnasium.make("cmerl/RiverSwim-v0"), episode, reward, end)
     agent = CMERL(env, seed=5, horizon=20, settings=SETTINGS).learn(episode)
     told = agent.reward_range, agent.rewards.may_end
-    assert len(agent.learn(1)._pending) == 0
+    assert len(agent.learn(1).learner.pending) == 0
     assert (agent.reward_range, agent.rewards.may_end) != told
     learned = [float(r) for _, batch in agent.model.batches or [] for r in batch.rewards]
     assert reward in learned
@@ -179,16 +179,18 @@ def test_a_kept_plan_is_the_plan_of_what_was_learned_and_asking_for_it_changes_n
     kept = []
 
     def compare(agent: Any, record: EpisodeRecord) -> None:
-        if not agent._pending:
+        if not agent.learner.pending:
             return
         episode = len(agent.history)
         for explore in (True, False):
-            plan = agent._plan(explore)
-            order = agent.planner.order(episode)
-            afresh = make_plan(agent.model.embeddings, agent._task(explore), episode=episode + 1, order=order)
+            plan = agent.planner.plan(explore=explore)
+            order = agent.planner.order()
+            afresh = make_plan(
+                agent.model.embeddings, agent.planner.task(explore=explore), episode=episode + 1, order=order
+            )
             assert (plan.episode, plan.transitions, plan.first_step) == (episode + 1, agent.model.n, 0)
             np.testing.assert_array_equal(plan.order, afresh.order)
-            states = np.vstack([seen.next_state for seen in agent._pending.seen])
+            states = np.vstack([seen.next_state for seen in agent.learner.pending.seen])
             np.testing.assert_array_equal(plan.q_table(states), afresh.q_table(states))
         agent.diagnostics()
         kept.append(episode)
@@ -208,7 +210,7 @@ def test_what_is_said_of_an_episode_is_of_that_episode(case: str, monkeypatch: p
         judged.append(len(data))
         return model_error(model, data, categories)
 
-    monkeypatch.setattr("cmerl.agents.cme_rl.agent.model_error", judge)
+    monkeypatch.setattr("cmerl.agents.cme_rl.diagnostics.model_error", judge)
 
     def look(agent: Any, record: EpisodeRecord) -> None:
         lengths.append(record.length - max(agent._latest.replans, default=0))
@@ -237,8 +239,8 @@ def test_learning_in_parts_and_after_a_load_goes_on_bit_for_bit(case: str, tmp_p
     half = len(agent.history)
     agent.save(tmp_path / "agent")
     again = CMERL.load(tmp_path / "agent", env=world_of(case))
-    assert len(again._pending) == len(agent._pending)
-    assert again._pending.surprise == agent._pending.surprise
+    assert len(again.learner.pending) == len(agent.learner.pending)
+    assert again.learner.pending.surprise == agent.learner.pending.surprise
     whole = make(case).learn(half + 10)
     assert bits(agent.learn(10).history) == bits(whole.history)
     assert bits(again.learn(10).history) == bits(whole.history)
@@ -271,8 +273,8 @@ def test_an_agent_made_again_from_lessons_goes_on_bit_for_bit(case: str) -> None
     waiting = 0
     for after, (record, lesson) in enumerate(zip(agent.history[:-5], lessons, strict=False), start=1):
         again.relearn(record, unpack(lesson))
-        waiting = max(waiting, len(again._pending) - record.length)
-        assert again.model.n + len(again._pending) == sum(r.length for r in agent.history[:after])
+        waiting = max(waiting, len(again.learner.pending) - record.length)
+        assert again.model.n + len(again.learner.pending) == sum(r.length for r in agent.history[:after])
     assert waiting > 0  # of several episodes
     assert bits(again.learn(5).history) == bits(agent.history)
 
@@ -309,7 +311,7 @@ def test_a_run_that_was_killed_while_something_waited_is_resumed_bit_for_bit() -
 @pytest.mark.parametrize("case", CASES)
 def test_what_waits_is_learned_when_an_episode_breaks_off(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
     agent = until_something_waits(make(case), EPISODES[case] - 10)
-    seen = agent.model.n + len(agent._pending)
+    seen = agent.model.n + len(agent.learner.pending)
     assert agent.env is not None
     play, count = agent.env.step, iter(range(100))
 
@@ -322,15 +324,15 @@ def test_what_waits_is_learned_when_an_episode_breaks_off(case: str, monkeypatch
     with pytest.raises(RuntimeError, match="fell"):
         agent.learn(1)
     assert agent.model.n == seen + 3
-    assert len(agent._pending) == 0
-    assert agent._plan().episode == len(agent.history) + 2
+    assert len(agent.learner.pending) == 0
+    assert agent.planner.plan().episode == len(agent.history) + 2
     agent.learn(3)
-    assert agent.model.n + len(agent._pending) == seen + 3 + sum(r.length for r in agent.history[-3:])
+    assert agent.model.n + len(agent.learner.pending) == seen + 3 + sum(r.length for r in agent.history[-3:])
 
 
 def test_an_episode_that_the_kernel_refuses_takes_no_other_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
     agent = until_something_waits(make("exact"), 20)
-    seen = agent.model.n + len(agent._pending)
+    seen = agent.model.n + len(agent.learner.pending)
     learn = agent.model._learn
 
     def refuse(steps: Any, batch: Any) -> None:
@@ -344,4 +346,4 @@ def test_an_episode_that_the_kernel_refuses_takes_no_other_with_it(monkeypatch: 
     with pytest.raises(KernelError, match="no such point"):
         agent.learn(1)
     assert agent.model.n == seen
-    assert len(agent._pending) == 0
+    assert len(agent.learner.pending) == 0

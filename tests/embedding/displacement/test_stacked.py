@@ -44,7 +44,9 @@ def test_actions_factor_out() -> None:
     own = np.stack([states, states + 0.1])
     for a, action in enumerate(actions):
         for asked, given in ((both(states)[a], states), (both(own)[a], own[a])):
-            np.testing.assert_allclose(asked, found(np.hstack([given, np.repeat(action[None], 7, axis=0)])), atol=1e-4)
+            np.testing.assert_allclose(
+                asked, found(np.hstack([given, np.repeat(action[None], 7, axis=0)])), atol=1e-4
+            )
 
 
 def test_residuals_are_those_of_rows_left_out() -> None:

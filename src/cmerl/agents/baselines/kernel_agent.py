@@ -17,7 +17,7 @@ from cmerl.agents.baselines.encoded import (
     one_law,
     positive,
 )
-from cmerl.agents.cme_rl.options import choose_kernel
+from cmerl.agents.cme_rl.default_kernels import choose_kernel
 from cmerl.agents.cme_rl.settings import KernelSettings
 from cmerl.embedding import Coef, ExactEmbedding, Grid
 from cmerl.kernels import Kernel, from_spec

@@ -101,6 +101,10 @@ class CountingPlanner:
         self.gaps = upper - self._ends(optimistic.table(self._states))[0]
         return optimistic
 
+    def gap(self, start: int) -> float | None:
+        """What the plan chosen last loses at most from one state; None where that was not computed."""
+        return None if self.gaps is None else float(self.gaps[start])
+
     def _ends(self, table: IntArray) -> tuple[FloatArray, FloatArray]:
         """Bounds below and above the value of a policy (H, S) from every first state; each is computed once."""
         balls = self.ledger.balls

@@ -9,9 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cmerl.agents.cme_rl.settings import KernelSettings
-from cmerl.kernels import RBF, Columns, Constant, Delta, Hamming, Kernel, Matern, Product, StateAction
+from cmerl.errors import InputError
+from cmerl.kernels import RBF, Columns, Constant, Delta, Hamming, Kernel, Matern, Product, StateAction, as_kernel
 from cmerl.spaces import StateSpace
-from cmerl.spaces.resolution import object_kernel
+from cmerl.spaces.actions import ActionSet
+from cmerl.spaces.resolution import object_kernel, resolve_kernel, resolve_state_kernel
 from cmerl.transitions import Transitions
 
 FloatArray = NDArray[np.float64]
@@ -107,3 +109,35 @@ def shared_fraction(data: Transitions, kernel: Kernel, action_dims: int, bounds:
     rows = np.linspace(0, len(data) - 1, min(len(data), 300)).astype(np.intp)
     similarity = np.mean(np.diagonal(kernel(data.Z[rows, :-action_dims], data.next_states[rows])))
     return float(np.clip(np.round(similarity, 1), *bounds))
+
+
+def choose_kernel(
+    kernel: Any, states: StateSpace, actions: ActionSet, settings: KernelSettings, *, provable: bool
+) -> Kernel | None:
+    """The kernel on state-actions, or None to let the memory choose it from the data."""
+    if not isinstance(kernel, str):
+        return resolve_kernel(as_kernel(kernel), states, actions)
+    if kernel != "auto":
+        raise InputError(f"kernel must be a kernel or 'auto', not {kernel!r}")
+    if states.integer:
+        return StateAction(Delta(), actions.kernel, actions.rows.shape[1])
+    if states.categories.all():  # objects, and nothing whose width the data could tell
+        return StateAction(automatic_state_kernel(states, settings), actions.kernel, actions.rows.shape[1])
+    # A proof is about one kernel, fixed before the data.
+    if not provable:
+        return None
+    dims = actions.rows.shape[1]
+    return automatic_kernel(0.5, states, np.ones(states.dims), actions.kernel, dims, settings)
+
+
+def choose_value_kernel(
+    value_kernel: Any, states: StateSpace, kernel: Kernel | None, settings: KernelSettings, *, provable: bool
+) -> Kernel | None:
+    """The kernel on states, or None to let the memory choose it from the data."""
+    if not isinstance(value_kernel, str):
+        return resolve_state_kernel(as_kernel(value_kernel), states)
+    if states.objects and isinstance(kernel, StateAction):
+        return kernel.state_kernel
+    if states.integer:
+        return kernel.state_kernel if isinstance(kernel, StateAction) else Delta()
+    return automatic_value_kernel(states, np.ones(states.dims), settings) if provable else None

@@ -3,27 +3,59 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from cmerl.agents.cme_rl.default_kernels import automatic_kernel, automatic_state_kernel, automatic_value_kernel
-from cmerl.agents.cme_rl.settings import KernelSettings, Settings
+from cmerl.acting import Actor
+from cmerl.agents.cme_rl.default_kernels import choose_kernel, choose_value_kernel
+from cmerl.agents.cme_rl.parts import Backward
+from cmerl.agents.cme_rl.settings import Settings
 from cmerl.agents.cme_rl.transition_store import BACKENDS, MODELS, Recipe
+from cmerl.confidence import KL, FailureBudget, Mode, Paper, as_mode, mode_from_spec, mode_spec
 from cmerl.confidence import Auto as AutoMode
-from cmerl.confidence import FailureBudget, Mode, as_mode, mode_from_spec, mode_spec
 from cmerl.errors import InputError
-from cmerl.kernels import Delta, Kernel, StateAction, as_kernel, from_spec
-from cmerl.spaces import StateSpace
+from cmerl.kernels import Kernel, from_spec
+from cmerl.optimism import Optimism
+from cmerl.spaces import Angles, StateSpace
 from cmerl.spaces.actions import ActionSet
-from cmerl.spaces.resolution import rebind, resolve_kernel, resolve_state_kernel
+from cmerl.spaces.resolution import rebind
 
 STABLE_RIDGE = 1e-6  # relative to B_φ²: after a million visits σ is then still right to 1e-4
 
 Auto = Literal["auto"]
 RewardFunction = Callable[[Any, Any], float]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Given:
+    """What a user has said, as ``CMERL`` explains it."""
+
+    kernel: Any
+    value_kernel: Any
+    lam: float | Auto
+    bonus: str | Mode
+    reward: RewardFunction | Literal["learned"]
+    backend: str
+    model: str
+    delta: float
+    reward_range: tuple[float, float] | Auto
+    max_return: float | None
+    constants: dict[str, float | Auto]
+    misspecification: float
+    replan: bool | Auto
+    time_homogeneous: bool
+    certify: bool
+    actions: Sequence[Any] | None
+    states: ArrayLike | None
+    angles: Angles
+    optimism: Optimism | None
+    planner: Backward | None
+    actor: Actor | None
+    settings: Settings | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,75 +83,53 @@ class Options:
     settings: Settings
 
     @classmethod
-    def of(
-        cls,
-        states: StateSpace,
-        actions: ActionSet,
-        *,
-        kernel: Any,
-        value_kernel: Any,
-        lam: float | Auto,
-        bonus: str | Mode,
-        reward: RewardFunction | Literal["learned"],
-        backend: str,
-        model: str,
-        delta: float,
-        max_return: float | None,
-        constants: dict[str, Any],
-        replan: bool | Auto,
-        time_homogeneous: bool,
-        certify: bool,
-        zeta: float,
-        settings: Settings,
-    ) -> Self:
-        """Options as a user gives them, checked; what was left to us is chosen."""
-        mode = as_mode(bonus, zeta=zeta)
-        if reward != "learned" and not callable(reward):
-            raise InputError(f"reward must be 'learned' or a callable (observation, action), not {reward!r}")
-        if replan not in (True, False, "auto"):
-            raise InputError(f"replan must be True, False or 'auto', not {replan!r}")
-        for name, flag in (("time_homogeneous", time_homogeneous), ("certify", certify)):
-            if flag not in (True, False):
-                raise InputError(f"{name} must be True or False, not {flag!r}")
-        settled = mode.provable or isinstance(mode, AutoMode)  # one plan an episode
-        if replan is True and settled:
-            raise InputError(f"bonus {mode.name!r} never replans inside an episode: drop replan=True")
-        provable_on = ("auto", "exact", "compressed", "nystrom") if mode.survives_projection else ("auto", "exact")
-        if mode.provable and backend in BACKENDS and backend not in provable_on:
-            raise InputError(f"bonus {mode.name!r} proves nothing on backend {backend!r}: use 'exact'")
-        automatic = (
-            isinstance(kernel, str) and isinstance(value_kernel, str) and reward == "learned" and backend == "auto"
+    def of(cls, given: Given, states: StateSpace, actions: ActionSet) -> Self:
+        """What a user has said, checked; what was left to us is chosen."""
+        mode, settings = as_mode(given.bonus, zeta=given.misspecification), given.settings or Settings()
+        check_given(given, mode)
+        kernel = choose_kernel(given.kernel, states, actions, settings.kernels, provable=mode.provable)
+        value_kernel = choose_value_kernel(
+            given.value_kernel, states, kernel, settings.kernels, provable=mode.provable
         )
-        model = choose_model(
-            model,
-            states,
-            mode,
-            automatic=automatic,
-            time_homogeneous=time_homogeneous,
-            most_dimensions=settings.most_dimensions,
-        )
-        chosen = choose_kernel(kernel, states, actions, settings.kernels, provable=mode.provable)
-        ridge = mode.default_lam if lam == "auto" else check_constant("lam", lam)
-        if mode.provable and chosen is not None:
-            check_stable(ridge, chosen, mode)
+        lam = mode.default_lam if given.lam == "auto" else check_constant("lam", given.lam)
+        if mode.provable and kernel is not None:
+            check_stable(lam, kernel, mode)
+        learned = given.reward == "learned"
         return cls(
-            kernel=chosen,
-            value_kernel=choose_value_kernel(value_kernel, states, chosen, settings.kernels, provable=mode.provable),
-            lam=ridge,
+            kernel=kernel,
+            value_kernel=value_kernel,
+            lam=lam,
             mode=mode,
-            reward=reward,
-            backend=backend,
-            model=model,
-            delta=FailureBudget(check_constant("delta", delta), learned_reward=reward == "learned").delta,
-            max_return=None if max_return is None else check_finite("max_return", max_return),
+            reward=given.reward,
+            backend=given.backend,
+            model=choose_model(given, states, mode, settings.most_dimensions),
+            delta=FailureBudget(check_constant("delta", given.delta), learned_reward=learned).delta,
+            max_return=None if given.max_return is None else check_finite("max_return", given.max_return),
             constants={
-                name: None if value == "auto" else check_constant(name, value) for name, value in constants.items()
+                name: None if value == "auto" else check_constant(name, value)
+                for name, value in given.constants.items()
             },
-            replan=not settled if replan == "auto" else bool(replan),
-            time_homogeneous=time_homogeneous,
-            certify=certify,
+            replan=not settled(mode) if given.replan == "auto" else bool(given.replan),
+            time_homogeneous=given.time_homogeneous,
+            certify=given.certify,
             settings=settings,
         )
+
+    @property
+    def claims(self) -> bool:
+        """Whether every episode is compared with what its plan claims: in modes that prove, and that balance."""
+        return settled(self.mode)
+
+    @property
+    def label(self) -> str:
+        """The bonus mode as it should be reported: Alg. 1 with a learned reward is "paper+reward"."""
+        extra = "+reward" if isinstance(self.mode, Paper) and self.reward == "learned" else ""
+        return self.mode.name + extra
+
+    @property
+    def bookkeeping(self) -> dict[str, Any]:
+        """How the ledger of a certificate is kept: modes that plan from it need it after every episode."""
+        return {"growth": self.mode.growth, "eager": True} if isinstance(self.mode, KL) else {}
 
     def recipe(self, states: StateSpace, actions: ActionSet, horizon: int, seed: int) -> Recipe:
         """How embeddings are made."""
@@ -183,58 +193,41 @@ PLAIN_OPTIONS = (
 )  # JSON as is
 
 
-def choose_model(
-    model: str,
-    states: StateSpace,
-    mode: Mode,
-    *,
-    automatic: bool,
-    time_homogeneous: bool,
-    most_dimensions: int,
-) -> str:
+def settled(mode: Mode) -> bool:
+    """Whether a mode plays one plan an episode, since what it claims is about that plan."""
+    return mode.provable or isinstance(mode, AutoMode)
+
+
+def check_given(given: Given, mode: Mode) -> None:
+    """Refuse what makes no sense, alone or together."""
+    if given.reward != "learned" and not callable(given.reward):
+        raise InputError(f"reward must be 'learned' or a callable (observation, action), not {given.reward!r}")
+    if given.replan not in (True, False, "auto"):
+        raise InputError(f"replan must be True, False or 'auto', not {given.replan!r}")
+    for name in ("time_homogeneous", "certify"):
+        if (flag := getattr(given, name)) not in (True, False):
+            raise InputError(f"{name} must be True or False, not {flag!r}")
+    if given.replan is True and settled(mode):
+        raise InputError(f"bonus {mode.name!r} never replans inside an episode: drop replan=True")
+    provable_on = ("auto", "exact", "compressed", "nystrom") if mode.survives_projection else ("auto", "exact")
+    if mode.provable and given.backend in BACKENDS and given.backend not in provable_on:
+        raise InputError(f"bonus {mode.name!r} proves nothing on backend {given.backend!r}: use 'exact'")
+
+
+def choose_model(given: Given, states: StateSpace, mode: Mode, most_dimensions: int) -> str:
     """Whether the data may choose a displacement: only where states are numbers, and nothing else was asked for."""
-    if model not in MODELS:
-        raise InputError(f"model {model!r} is unknown: use one of {', '.join(MODELS)}")
+    if given.model not in MODELS:
+        raise InputError(f"model {given.model!r} is unknown: use one of {', '.join(MODELS)}")
     numeric = not states.categories.any() and states.dims <= most_dimensions
     plain = mode.optimism == 1.0 and not (mode.provable or mode.uses_sigma)
-    possible = numeric and plain and not states.integer and time_homogeneous
-    if model == "displacement" and not possible:
+    possible = numeric and plain and not states.integer and given.time_homogeneous
+    if given.model == "displacement" and not possible:
         raise InputError(
             "model='displacement' needs observations that are real numbers, bonus='practical' and time_homogeneous"
         )
-    return model if model != "auto" or (possible and automatic) else "direct"
-
-
-def choose_kernel(
-    kernel: Any, states: StateSpace, actions: ActionSet, settings: KernelSettings, *, provable: bool
-) -> Kernel | None:
-    """The kernel on state-actions, or None to let the memory choose it from the data."""
-    if not isinstance(kernel, str):
-        return resolve_kernel(as_kernel(kernel), states, actions)
-    if kernel != "auto":
-        raise InputError(f"kernel must be a kernel or 'auto', not {kernel!r}")
-    if states.integer:
-        return StateAction(Delta(), actions.kernel, actions.rows.shape[1])
-    if states.categories.all():  # objects, and nothing whose width the data could tell
-        return StateAction(automatic_state_kernel(states, settings), actions.kernel, actions.rows.shape[1])
-    # A proof is about one kernel, fixed before the data.
-    if not provable:
-        return None
-    dims = actions.rows.shape[1]
-    return automatic_kernel(0.5, states, np.ones(states.dims), actions.kernel, dims, settings)
-
-
-def choose_value_kernel(
-    value_kernel: Any, states: StateSpace, kernel: Kernel | None, settings: KernelSettings, *, provable: bool
-) -> Kernel | None:
-    """The kernel on states, or None to let the memory choose it from the data."""
-    if not isinstance(value_kernel, str):
-        return resolve_state_kernel(as_kernel(value_kernel), states)
-    if states.objects and isinstance(kernel, StateAction):
-        return kernel.state_kernel
-    if states.integer:
-        return kernel.state_kernel if isinstance(kernel, StateAction) else Delta()
-    return automatic_value_kernel(states, np.ones(states.dims), settings) if provable else None
+    named = (given.kernel, given.value_kernel)
+    automatic = all(isinstance(k, str) for k in named) and given.reward == "learned" and given.backend == "auto"
+    return given.model if given.model != "auto" or (possible and automatic) else "direct"
 
 
 def check_stable(lam: float, kernel: Kernel, mode: Mode) -> None:

@@ -4,50 +4,46 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cmerl.acting import Actor
 from cmerl.acting.icem import coloured_noise
-from cmerl.agents.cme_rl.counting import CountingPlanner
 from cmerl.agents.cme_rl.options import Options
+from cmerl.agents.cme_rl.parts import Parts
 from cmerl.agents.cme_rl.transition_store import TransitionStore
-from cmerl.confidence import Candidate, FailureBudget, Greedy, Problem
+from cmerl.confidence import FailureBudget, Greedy, Problem
 from cmerl.finite import TablePlan
 from cmerl.kernels import Delta, StateAction
 from cmerl.model_selection import planning_discount
 from cmerl.optimism import Ceilings, Optimism, RangeCeiling, SeenCeiling, Situation
-from cmerl.planning import Plan, Task, make_plan
+from cmerl.planning import Plan, Task
 from cmerl.rewards import KnownReward, RewardRange
 from cmerl.spaces import StateSpace
 from cmerl.spaces.actions import ActionSet
+from cmerl.validation import check_step
+
+if TYPE_CHECKING:  # only modes that prove something, or balance candidates, have these
+    from cmerl.agents.cme_rl.counting import CountingPlanner
+    from cmerl.agents.cme_rl.proving import Balancing
 
 FloatArray = NDArray[np.float64]
-Backward = Callable[..., Plan]
-"""A backward pass, with the arguments of `cmerl.planning.make_plan`."""
 AnyPlan = Plan | TablePlan
 """A plan over a model, or a table from counts."""
 
 
-class Parts(NamedTuple):
-    """Parts that a user has passed in; None where the agent chooses."""
-
-    optimism: Optimism | None = None
-    backward: Backward = make_plan
-    actor: Actor | None = None
-
-    @property
-    def own(self) -> list[str]:
-        """Names of those that were."""
-        return [name for name, part in self._asdict().items() if part not in (None, make_plan)]
-
-
 class Moment(NamedTuple):
-    """How far an agent has come: episodes finished, and t, all that were begun with the next one."""
+    """How far an agent has come.
+
+    Attributes:
+        episode: episodes finished, which number the next one.
+        learned: those that were learned from, logged ones too.
+        begun: t, all of them and those broken off, with the next one.
+    """
 
     episode: int
+    learned: int
     begun: int
 
 
@@ -65,7 +61,9 @@ class Planner:
         known_reward: the reward function, or None to learn it.
         all_states: every state (S, d) where they are finitely many, else None.
         rng: a generator for a purpose.
+        now: how far the agent has come.
         parts: of the user's own.
+        balancing: which of several candidate modes plays; None where there is one mode.
         counting: plans from counts, in the modes that do; None in others.
     """
 
@@ -78,7 +76,9 @@ class Planner:
     known_reward: KnownReward | None
     all_states: FloatArray | None
     rng: Callable[..., np.random.Generator]
+    now: Callable[[], Moment]
     parts: Parts = field(default_factory=Parts)
+    balancing: Balancing | None = None
     counting: CountingPlanner | None = None
     _plans: dict[tuple[bool, float], AnyPlan] = field(init=False, default_factory=dict)  # emptied by every update
     _unlimited: tuple[Plan, Plan] | None = field(init=False, default=None)  # a plan, and one without max_return
@@ -107,10 +107,10 @@ class Planner:
             **self.options.constants,
         )
 
-    def ceilings(self, episodes: int) -> Ceilings:
-        """What is assumed where nothing is known, after so many episodes."""
-        now = Situation(self.rewards, self.horizon, episodes, self._discount, self.options.max_return)
-        return self.optimism.ceilings(now)
+    def ceilings(self) -> Ceilings:
+        """What is assumed where nothing is known."""
+        learned, most = self.now().learned, self.options.max_return
+        return self.optimism.ceilings(Situation(self.rewards, self.horizon, learned, self._discount, most))
 
     @property
     def optimism(self) -> Optimism:
@@ -129,66 +129,76 @@ class Planner:
             else planning_discount(self.horizon, self.options.settings.selection)
         )
 
-    def stakes(self, episodes: int) -> tuple[Any, ...]:
+    def stakes(self) -> tuple[Any, ...]:
         """What a plan depends on besides the data."""
-        return self.rewards.bounds, self.rewards.may_end, self.ceilings(episodes)
+        return self.rewards.bounds, self.rewards.may_end, self.ceilings()
 
-    def task(self, episodes: int, candidate: Candidate | None = None, *, explore: bool = True) -> Task:
-        """What is planned for, by one of several candidate modes where they are balanced."""
+    def task(self, *, explore: bool = True) -> Task:
+        """What is planned for, by the candidate whose turn it is where several are balanced."""
         mode, problem = self.options.mode, self.problem()
-        if candidate is not None:
+        if self.balancing is not None:
+            candidate = self.balancing.candidate()
             mode, problem = candidate.mode, candidate.problem(problem)
         return Task(
             problem=problem,
             mode=mode if explore else Greedy(),
             r_min=self.rewards.bounds[0],
-            optimistic=self.ceilings(episodes),
+            optimistic=self.ceilings(),
             known_reward=self.known_reward,
             states=self.all_states,
             discount=self._discount,
-            with_excess=self.options.mode.provable or candidate is not None,
+            with_excess=self.options.claims,
         )
 
-    def order(self, episode: int, replans: int = 0) -> NDArray[np.intp]:
+    def order(self, replans: int = 0) -> NDArray[np.intp]:
         """In which order a plan breaks ties (H, A), each step on its own: one order for all would be a direction."""
+        rng = self.rng(1, self.now().episode, replans)
         if self.model.n == 0 and self.options.model != "direct":  # nothing is known: try what lasts, too
-            noise = coloured_noise(self.rng(1, episode, replans), 1, self.horizon, len(self.actions), 1.0)
-            return np.argsort(-noise[0], axis=1)
+            return np.argsort(-coloured_noise(rng, 1, self.horizon, len(self.actions), 1.0)[0], axis=1)
         orders = np.tile(np.arange(len(self.actions)), (self.horizon, 1))
-        return self.rng(1, episode, replans).permuted(orders, axis=1)
+        return rng.permuted(orders, axis=1)
 
-    def plan(self, now: Moment, task: Callable[[], Task], *, explore: bool = True, sign: float = 1.0) -> AnyPlan:
+    def plan(self, *, explore: bool = True, sign: float = 1.0) -> AnyPlan:
         """The plan of the next episode, made once; one that has outlived its episode only breaks ties anew."""
         key = explore, sign
         plan = self._plans.get(key)
-        if plan is None or plan.episode != now.begun:
+        if plan is None or plan.episode != self.now().begun:
             later = plan if isinstance(plan, Plan) else None
-            plan = self._plans[key] = self._make(now, task(), self.order(now.episode), 0, sign, later)
+            plan = self._plans[key] = self._make(self.task(explore=explore), self.order(), sign=sign, later=later)
         return plan
 
-    def replan(self, now: Moment, task: Task, replans: int, step: int) -> AnyPlan:
-        """A plan for the steps from ``step`` on."""
-        plan = self._plans[True, 1.0] = self._make(now, task, self.order(now.episode, replans), step, 1.0, None)
+    def replan(self, step: int, replans: int) -> AnyPlan:
+        """A plan for the steps from ``step`` on, which is the so many-th inside its episode."""
+        plan = self._plans[True, 1.0] = self._make(self.task(), self.order(replans), step)
         return plan
 
     def _make(
-        self, now: Moment, task: Task, order: NDArray[np.intp], step: int, sign: float, later: Plan | None
+        self, task: Task, order: NDArray[np.intp], step: int = 0, *, sign: float = 1.0, later: Plan | None = None
     ) -> AnyPlan:
+        models, begun, backward = self.model.embeddings, self.now().begun, self.parts.backward
         if self.counting is not None and task.mode.from_counts:
-            return self.counting.plan(self.model.embeddings, task, order, now.begun, sign, self.parts.backward)
-        models = self.model.embeddings
+            return self.counting.plan(models, task, order, begun, sign, backward)
         displacement = self.model.displacement
         if displacement is not None and isinstance(task.mode, Greedy):  # the mean model, taken for the truth
             models = [displacement.with_repeat(displacement.repeat, sure=True)]
-        return self.parts.backward(
-            models, task, episode=now.begun, order=order, first_step=step, sign=sign, later=later
-        )
+        return backward(models, task, episode=begun, order=order, first_step=step, sign=sign, later=later)
 
-    def bounding_plans(self, now: Moment, task: Callable[[], Task]) -> tuple[AnyPlan, AnyPlan]:
+    def q_values(self, obs: Any, step: int) -> FloatArray:
+        """Optimistic Q (A,) at one observation, in the environment's units."""
+        check_step(step, self.horizon)
+        return np.asarray(self.plan().q(self.states.encode(obs), step)[0])
+
+    def reward_claim(self) -> tuple[tuple[float, float] | None, FloatArray | None]:
+        """The range of rewards that was declared, and mean rewards (S, A) that are known; None for what is not."""
+        reward, all_states = self.known_reward, self.all_states
+        known = None if reward is None or all_states is None else reward(all_states)
+        return (self.rewards.bounds if self.rewards.declared else None), known
+
+    def bounding_plans(self) -> tuple[AnyPlan, AnyPlan]:
         """A plan above V* and one below it, where the mode proves that."""
         if self.counting is None:
-            return self.plan(now, task), self.plan(now, task, sign=-1.0)
-        about = self.model.embeddings, task(), self.order(now.episode), now.begun
+            return self.plan(), self.plan(sign=-1.0)
+        about = self.model.embeddings, self.task(), self.order(), self.now().begun
         return self.counting.table(*about, 1.0), self.counting.table(*about, -1.0)
 
     def without_max_return(self, plan: Plan) -> Plan:
@@ -199,9 +209,9 @@ class Planner:
             self._unlimited = (plan, made)
         return self._unlimited[1]
 
-    def over(self, model: TransitionStore) -> Planner:
+    def past(self, model: TransitionStore, now: Moment) -> Planner:
         """The same planner for another state of learning."""
-        return replace(self, model=model)
+        return replace(self, model=model, now=lambda: now)
 
     def forget(self) -> None:
         """Plans of the past are of no use any more."""

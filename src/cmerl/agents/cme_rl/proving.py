@@ -11,23 +11,32 @@ from numpy.typing import NDArray
 from cmerl import certificates, oracles
 from cmerl.agents.base import EpisodeRecord
 from cmerl.agents.cme_rl.balancing import Balance, balance
-from cmerl.agents.cme_rl.planner import AnyPlan, Moment, Planner
+from cmerl.agents.cme_rl.counting import CountingPlanner
+from cmerl.agents.cme_rl.planner import Planner
 from cmerl.agents.cme_rl.transition_store import TransitionStore
 from cmerl.agents.cme_rl.update_buffer import UpdateBuffer
 from cmerl.agents.policies import PlanPolicy
-from cmerl.confidence import Auto, Candidate, ConfidenceSet, FailureBudget, Interval
-from cmerl.errors import InputError
-from cmerl.planning import Plan, Task
+from cmerl.confidence import KL, Auto, Candidate, ConfidenceSet, FailureBudget, Interval
+from cmerl.errors import InputError, MissingConstantError
+from cmerl.planning import Plan
+from cmerl.validation import check_step
 
 FloatArray = NDArray[np.float64]
 
 
 class Balancing:
-    """Which of several candidate modes plays; all that this depends on is in the last record."""
+    """Which of several candidate modes plays; all that this depends on is in the last record.
 
-    def __init__(self, planner: Planner, history: Sequence[EpisodeRecord]) -> None:
+    Args:
+        planner: of the agent.
+        history: its episodes.
+        playing: the candidate whose turn it was, for an episode of the past.
+    """
+
+    def __init__(self, planner: Planner, history: Sequence[EpisodeRecord], playing: str | None = None) -> None:
         assert isinstance(planner.options.mode, Auto)
         self._mode, self._planner, self._history = planner.options.mode, planner, history
+        self._playing = playing
 
     def now(self) -> Balance:
         """The candidates after the episodes so far."""
@@ -36,13 +45,15 @@ class Balancing:
         span = self._planner.horizon * (hi - lo)
         return balance(self._mode, report, span=span, delta=self._planner.options.delta)
 
-    def candidate(self, playing: str | None = None) -> Candidate:
-        """The one whose turn it is, or the one of that name."""
+    def candidate(self) -> Candidate:
+        """The one whose turn it is."""
         labels = [candidate.label for candidate in self._mode.candidates]
-        return self._mode.candidates[self.now().turn() if playing is None else labels.index(playing)]
+        turn = self.now().turn() if self._playing is None else labels.index(self._playing)
+        return self._mode.candidates[turn]
 
-    def evidence(self, plan: AnyPlan, greedy: AnyPlan, pending: UpdateBuffer) -> dict[str, Any]:
+    def evidence(self, pending: UpdateBuffer) -> dict[str, Any]:
         """What the pending episode tells of the candidate that played it."""
+        plan, greedy = self._planner.plan(), self._planner.plan(explore=False)
         assert isinstance(plan, Plan)
         now, Z = self.now(), pending.state_actions
         turn, complete = now.turn(), pending.complete(self._planner.horizon)
@@ -71,8 +82,13 @@ class Proving:
         mode, options = planner.options.mode, planner.options
         if mode.provable:
             self.proofs = certificates.Proofs(mode, constants=options.constants, all_states=planner.all_states)
-            if options.certify and not isinstance(mode, Auto) and planner.counting is None:
+            if options.certify and not (isinstance(mode, Auto) or mode.from_counts):
                 self.proofs.know(*truth, planner.problem(), planner.states, planner.actions.rows)
+
+    @property
+    def contradicted(self) -> list[str]:
+        """Constants of the user's that the data say are too small."""
+        return [] if self.proofs is None else self.proofs.contradicted
 
     def statement(self) -> str:
         """What can be said for this run, in words."""
@@ -97,15 +113,16 @@ class Proving:
             self._left_range(),
         )
 
-    def value_bounds(self, plans: tuple[AnyPlan, AnyPlan], state: FloatArray, step: int) -> tuple[float, float]:
-        """(lower, upper) bounds on V* at one state, from a plan above V* and one below it."""
+    def value_bounds(self, obs: Any, step: int) -> tuple[float, float]:
+        """(lower, upper) bounds on V* at one observation, from a plan above V* and one below it."""
+        check_step(step, self._planner.horizon)
         mode, most = self._planner.options.mode, self._planner.options.max_return
         if self.proofs is None or not self.statement().startswith("holds"):
             raise InputError(
                 f"bonus {mode.name!r} gives no bounds on values here (proof: {self.statement()}): use a provable "
                 "mode with its constants"
             )
-        optimistic, pessimistic = plans
+        (optimistic, pessimistic), state = self._planner.bounding_plans(), self._planner.states.encode(obs)
         if not (isinstance(optimistic, Plan) and isinstance(pessimistic, Plan)):
             return float(pessimistic.value(state, step)[0]), float(optimistic.value(state, step)[0])
         if most is None:
@@ -114,34 +131,51 @@ class Proving:
         unlimited = self._planner.without_max_return(optimistic)
         return self.proofs.value_bounds(unlimited, pessimistic, state, step, optimistic if begins else None)
 
-    def confidence_set(self, begun: int) -> ConfidenceSet:
+    def confidence_set(self) -> ConfidenceSet:
         """C_t for the next episode, on finite state spaces, in the modes that have one radius."""
         if self.proofs is None:
             raise InputError(
                 f"bonus {self._planner.options.mode.name!r} has no single radius: use 'paper' or 'tight'"
             )
-        return self.proofs.confidence_set(self._grounds(begun))
+        return self.proofs.confidence_set(self._grounds(self._planner.now().begun))
 
-    def estimate_constants(self, plan: AnyPlan, delta: float | None) -> dict[str, Interval]:
+    def estimate_constants(self, delta: float | None) -> dict[str, Interval]:
         """What the data say about B_P and B_V: bounds, those on B_P with probability 1 − delta."""
+        plan = self._planner.plan()
         planner, model = self._planner, self._planner.model
         share = FailureBudget(planner.options.delta if delta is None else delta, learned_reward=False).delta
         data = None if model.batches is None else [batch for _, batch in model.batches]
         problem, actions = planner.problem(), planner.actions.rows
         return certificates.estimate_constants(model.proven, data, actions, problem, plan, planner.all_states, share)
 
-    def check_constants(self, plan: AnyPlan) -> None:
-        """Warn about constants of the user's that the data contradict."""
-        assert self.proofs is not None
-        self.proofs.check_constants(self.estimate_constants(plan, None))
+    def check_constants(self) -> None:
+        """Warn about constants of the user's that the data contradict, after 1, 2, 4, 8 … episodes."""
+        named = any(self._planner.options.constants.values())
+        if self.proofs is None or not named or self._planner.now().begun.bit_count() != 1:
+            return
+        self.proofs.check_constants(self.estimate_constants(None))
+        self._planner.forget()  # what was planned for the check belongs to no episode
 
-    def evidence(self, plan: AnyPlan, pending: UpdateBuffer) -> dict[str, Any]:
+    def counting_planner(self, ledger: certificates.Ledger | str | None) -> CountingPlanner:
+        """What plans in the modes that count, from a ledger; a text says why there is none."""
+        planner, mode = self._planner, self._planner.options.mode
+        assert isinstance(mode, KL)
+        if not isinstance(ledger, certificates.Ledger) or planner.all_states is None:
+            raise MissingConstantError(f"bonus {mode.name!r} proves from counts, and cannot: {ledger}")
+        if len(planner.actions) != ledger.world.actions:
+            raise InputError(f"bonus {mode.name!r} ranges over all actions of the space: drop actions=…")
+        return CountingPlanner(mode, ledger, planner.all_states)
+
+    def evidence(self, pending: UpdateBuffer) -> dict[str, Any]:
         """What the episode that has just been played, but not yet learned from, proves."""
+        if self._planner.balancing is not None:
+            return self._planner.balancing.evidence(pending)
         assert self.proofs is not None
         counting = self._planner.counting
         if counting is not None:
             known = self._planner.options.certify and isinstance(self._world, oracles.FiniteModel)
             return {"played": counting.guarded_by, **(counting.check(self._world, self._solution) if known else {})}
+        plan = self._planner.plan()
         assert isinstance(plan, Plan)
         self.proofs.check_return(pending.total_reward, self._planner.options.max_return)
         so_far = self._history[-1].metrics.get("excess") if self._history else 0.0
@@ -154,13 +188,13 @@ class Proving:
             episodes=len(self._history) + 1,
         )
 
-    def pac_policy(self, epsilon: float, delta: float, balancing: Balancing | None) -> certificates.PacPolicy:
+    def pac_policy(self, epsilon: float, delta: float) -> certificates.PacPolicy:
         """The policy of an episode drawn uniformly from those played, with the statement that holds for it."""
         episodes, own = len(self._history), self._planner.options.delta
         failure = certificates.check_request(epsilon, delta, own, episodes)
         self._check_first_state()
         episode = int(self._planner.rng(4, episodes).integers(episodes))
-        policy = self._policy_again(episode, balancing)
+        policy = self._policy_again(episode)
         words, (lo, hi) = self.statement(), self._planner.rewards.bounds
         most = self._planner.horizon * (hi - lo)
         bound = self._history[-1].metrics.get("regret_bound") if words.startswith("holds") else None
@@ -183,7 +217,7 @@ class Proving:
         if varies:
             raise InputError("the first state varies between episodes, and a PAC policy is for one first state only")
 
-    def _policy_again(self, episode: int, balancing: Balancing | None) -> PlanPolicy:
+    def _policy_again(self, episode: int) -> PlanPolicy:
         """What a past episode began with, from the log up to then."""
         record, model = self._history[episode].metrics, self._planner.model
         if model.batches is None:
@@ -193,8 +227,7 @@ class Proving:
             if past.n == record["transitions"]:
                 break
             past.update(steps, batch)
-        planner = self._planner.over(past)
-        playing = None if balancing is None else balancing.candidate(record["active"])
-        task: Task = planner.task(len(self._history), playing)
-        now = Moment(episode, record["begun"])
-        return PlanPolicy(planner.plan(now, lambda: task), planner.states, planner.actions)
+        planner = self._planner.past(past, self._planner.now()._replace(episode=episode, begun=record["begun"]))
+        if planner.balancing is not None:
+            planner.balancing = Balancing(planner, self._history, record["active"])
+        return PlanPolicy(planner.plan(), planner.states, planner.actions)

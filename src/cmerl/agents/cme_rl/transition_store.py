@@ -21,6 +21,7 @@ from cmerl.agents.cme_rl.default_kernels import (
 from cmerl.agents.cme_rl.settings import Settings
 from cmerl.embedding import (
     CompressedEmbedding,
+    ConditionalMeanEmbedding,
     DisplacementEmbedding,
     ExactEmbedding,
     KernelEmbedding,
@@ -145,6 +146,14 @@ class TransitionStore:
     def actor(self) -> Actor:
         """How to act on plans."""
         return self.choice.actor
+
+    @property
+    def embedding(self) -> ConditionalMeanEmbedding:
+        """The embedding (of the first step, if each step has its own) as users see it."""
+        learned = self.embeddings[0]
+        if not is_kernel_embedding(learned):
+            raise InputError("the model is a displacement, which has no embedding: use model='direct' to have one")
+        return ConditionalMeanEmbedding.wrap(learned, self.value_kernel)
 
     @property
     def information_gain(self) -> float:
@@ -273,7 +282,14 @@ class TransitionStore:
         kernels = {"kernel": to_spec(self.kernel), "value_kernel": to_spec(self.value_kernel)}
         backend = "displacement" if self.displacement is not None else self._backend
         search = self.actor.value if isinstance(self.actor, MPC) else None
-        chosen = {"search": search, "reasons": self.choice.reasons}
+        choice = self.choice
+        chosen = {
+            "search": search,
+            "reasons": choice.reasons,
+            "promised": choice.promised,
+            "saturated": choice.saturated,
+            "compared": choice.compared,
+        }
         about = json.dumps({"n": self.n, "backend": backend, **chosen, **kernels})
         parts = {}
         for i, E in enumerate(self.embeddings):
@@ -291,7 +307,8 @@ class TransitionStore:
             displacement = self._make_displacement()
             searches = {mpc.value: mpc for mpc in self.recipe.settings.selection.searches}
             actor = searches[about["search"]] if about["search"] else Greedy()
-            self.choice = Choice(displacement, actor, about["reasons"])
+            told = (about[name] for name in ("reasons", "promised", "saturated", "compared"))
+            self.choice = Choice(displacement, actor, *told)
             self.embeddings = [displacement]
         else:
             self._backend = about["backend"]

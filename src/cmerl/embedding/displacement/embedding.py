@@ -65,6 +65,7 @@ class DisplacementEmbedding:
         self._data: Transitions | None = None
         self._shape: Shape | None = None
         self._depths: list[int] = []  # steps for which the latest batches were foreseen
+        self._dynamics: Dynamics | None = None
         self._view: DisplacementView | None = None
         self._grid: DisplacementGrid | None = None
 
@@ -82,7 +83,7 @@ class DisplacementEmbedding:
     def _absorb(self, batch: Transitions) -> None:
         if self._shape is not None:
             trusted = open_loop_depth(
-                self.view.dynamics,
+                self.dynamics,
                 self._motion(batch),
                 most=self.settings.depths[1],
                 tolerance=self.settings.open_loop_error,
@@ -99,7 +100,7 @@ class DisplacementEmbedding:
             self.fits += 1
             self._choose_scales(self._data)
             self._shape = fit_shape(self._motion(self._data), self.settings.fit_rows, self._shape)
-        self._view = self._grid = None
+        self._dynamics = self._view = self._grid = None
 
     def _left_behind(self, batch: Transitions) -> bool:
         """Whether states were seen that lie far outside of what scales were chosen for."""
@@ -156,7 +157,7 @@ class DisplacementEmbedding:
         self._depths = arrays["depths"].tolist()
         self._shape = Shape.from_arrays(part(arrays, "shape"), len(self._centre))
         self._data = transitions_of(part(arrays, "data"))
-        self._view = self._grid = None
+        self._dynamics = self._view = self._grid = None
 
     # --- the model of the moment ---
 
@@ -188,11 +189,18 @@ class DisplacementEmbedding:
         other._view = other._grid = None
         return other
 
+    @property
+    def dynamics(self) -> Dynamics:
+        """The motion that the data so far show; made when it is first asked for."""
+        if self._dynamics is None:
+            gap = 100.0 if self._categorical else 1.0  # names have nothing in common
+            about = self._motion(self.data), self.shape, self._features(self.actions)
+            self._dynamics = Dynamics(*about, action_gap=gap, lam=self.lam, settings=self.settings)
+        return self._dynamics
+
     def _learn(self) -> DisplacementView:
-        data, settings = self._motion(self.data), self.settings
-        actions = self._features(self.actions)
-        action_gap = 100.0 if self._categorical else 1.0  # names have nothing in common
-        dynamics = Dynamics(data, self.shape, actions, action_gap=action_gap, lam=self.lam, settings=settings)
+        dynamics, settings, actions = self.dynamics, self.settings, self._features(self.actions)
+        data = dynamics.data
         left = np.append(np.any(data.y[:-1] != data.x[1:], axis=1), True)  # the others come again as the next state
         points = np.vstack([data.x, data.y[left & ~data.ended], _ahead(dynamics, data.x, settings.reach)])
         count = min(self.landmarks, int(np.sqrt(settings.most_weights / len(actions))))

@@ -1,0 +1,87 @@
+"""What an agent says of itself: in words for its user, and in numbers for the record of an episode."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cmerl.agents.base import EpisodeRecord
+from cmerl.agents.cme_rl.calibration import about_next_states, about_values, model_error
+from cmerl.agents.cme_rl.planner import Planner
+from cmerl.agents.cme_rl.update_buffer import UpdateBuffer
+from cmerl.agents.policies import PlanPolicy
+from cmerl.planning import make_plan
+from cmerl.validation import check_step
+
+if TYPE_CHECKING:
+    from cmerl.agents.cme_rl.proving import Proving
+    from cmerl.agents.explanation import Explanation
+    from cmerl.agents.from_logs import LogRecord
+
+
+def report(
+    planner: Planner, history: Sequence[EpisodeRecord], ingested: Sequence[LogRecord], proving: Proving | None
+) -> dict[str, Any]:
+    """What was chosen, what was learned, and numerical health."""
+    model, options = planner.model, planner.options
+    errors = [r.metrics["model_error"] for r in history if "model_error" in r.metrics]
+    foretold = len(model.starts) > 0 and len(history) > 0
+    return {
+        "mode": options.label,
+        "proof": "none" if proving is None else proving.statement(),
+        **({"kernel": repr(model.kernel)} if model.displacement is None else {}),
+        "lam": options.lam,
+        "reward range": planner.rewards.bounds,
+        "episodes": len(history),
+        **({"learned from logs": list(ingested)} if ingested else {}),
+        **({} if planner.balancing is None else {"learners": planner.balancing.now().report()}),
+        **({"prediction of next states": about_next_states(errors)} if history else {}),
+        **({"prediction of values": foretold_values(planner, history)} if foretold else {}),
+        **model.diagnostics(),
+    }
+
+
+def explain(planner: Planner, obs: Any, step: int, *, explore: bool, evidence: int) -> Explanation:
+    """Why a plan prefers an action, with so many pieces of evidence an action."""
+    from cmerl.agents.cme_rl import explaining
+
+    check_step(step, planner.horizon)
+    kind = "plan of the next episode" if explore else "plan without optimism"
+    plan, spaces = planner.plan(explore=explore), (planner.states, planner.actions)
+    return explaining.explain(plan, planner.model, spaces, obs, step, kind, evidence)
+
+
+def foretold_values(planner: Planner, history: Sequence[EpisodeRecord]) -> str:
+    """What undiscounted plans expect of an episode, compared with what the latest have returned."""
+    model, order, starts = planner.model, np.arange(len(planner.actions)), planner.model.starts
+    explores = (False, planner.counting is None)
+    tasks = [replace(planner.task(explore=explore), discount=1.0) for explore in explores]
+    plans = [make_plan(model.embeddings, task, episode=len(history), order=order) for task in tasks]
+    greedy, optimistic = (float(plan.value(starts, 0).mean()) for plan in plans)
+    return about_values(greedy, optimistic, [record.ret for record in history])
+
+
+def evidence(planner: Planner, pending: UpdateBuffer, proving: Proving | None) -> dict[str, Any]:
+    """What an episode that has just been played, but not yet learned from, tells of the plan and the model."""
+    if not pending:
+        return {}
+    found = {} if proving is None or not planner.planned else proving.evidence(pending)
+    error = model_error(planner.model, pending.split()[1].batch()[1], planner.states.categories)
+    return found if error is None else {**found, "model_error": error}
+
+
+def metrics(planner: Planner, policy: PlanPolicy, start: Any) -> dict[str, Any]:
+    """Of an episode that began at ``start`` with a policy, after it was learned."""
+    plan, state, model = policy.plan, planner.states.encode(start), planner.model.embeddings[0]
+    return {
+        "value": float(plan.value(state, 0)[0]),
+        "information_gain": float(model.information_gain),
+        "dictionary": len(model.support),
+        "uncertainty": float(plan.views[0].grid(state).std()[0, plan.act(state, 0)[0]]),
+        "begun": plan.episode,
+        "transitions": plan.transitions,
+        **({} if planner.counting is None else {"regret_bound": planner.counting.ledger.bound}),
+    }

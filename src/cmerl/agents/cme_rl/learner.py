@@ -1,0 +1,136 @@
+"""Gives transitions to the model: when they are learned, and when that calls for a new plan."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from cmerl.acting import MPC
+from cmerl.agents.cme_rl.planner import Planner
+from cmerl.agents.cme_rl.update_buffer import Seen, UpdateBuffer
+from cmerl.agents.from_logs import check_length, naming
+from cmerl.errors import CmerlError
+from cmerl.logs import LoggedEpisode
+from cmerl.rollback import all_or_nothing
+
+log = logging.getLogger("cmerl")
+
+
+class Learner:
+    """Collects what one agent sees, and learns it when that is due.
+
+    Args:
+        planner: whose model learns, and whose plans are then of the past.
+
+    Attributes:
+        pending: transitions not yet learned.
+        replans: plans made anew inside the present episode.
+    """
+
+    def __init__(self, planner: Planner) -> None:
+        self._planner, self.updates = planner, planner.options.settings.updates
+        self.pending, self.replans = UpdateBuffer(), 0
+        self._planned_for = planner.stakes()
+
+    def observe(self, step: int, obs: Any, action: Any, reward: float, next_obs: Any, done: bool) -> None:
+        """One transition. Everything is checked before anything changes: a refused one must leave no trace."""
+        planner = self._planner
+        state, next_state = planner.states.encode(obs), planner.states.encode(next_obs)
+        z = np.hstack([state, planner.actions.encode(action)])
+        nats = float(planner.model.at(step).information(z)[0]) if self._replans_inside else 0.0
+        planner.rewards.see(reward, step if done else None)
+        self.pending.add(Seen(step, z, next_state, reward, done), nats)
+
+    @property
+    def _replans_inside(self) -> bool:
+        """Whether plans are made anew inside episodes; a search also does well with one, and takes time."""
+        return self._planner.options.replan and not isinstance(self._planner.model.actor, MPC)
+
+    def replan_due(self) -> bool:
+        """Whether what was seen since the last plan calls for a new one inside the episode."""
+        model = self._planner.model
+        costly = self._planner.now().episode == 0 or model.displacement is not None
+        return self._replans_inside and self.updates.replan_due(
+            self.pending.surprise, model.information_gain if costly else 0.0, costly=costly
+        )
+
+    def absorb(self) -> None:
+        """Learn inside an episode."""
+        self.learn(end=False)
+        self.replans += 1
+
+    def ingest(self, episodes: Sequence[LoggedEpisode], *, at_a_time: int = 500) -> None:
+        """Learn what others have played.
+
+        Args:
+            episodes: as they were logged.
+            at_a_time: transitions that are learned in one go: an exact model hands over before it is slow.
+        """
+        self.learn()  # what has waited came first
+        transitions: list[Seen] = []
+        for episode in episodes:
+            with naming(episode):
+                encoded = self._encoded(episode)
+                for seen in encoded:
+                    self._planner.rewards.see(seen.reward, seen.step if seen.done else None)
+                transitions += encoded
+        for start in range(0, len(transitions), at_a_time):
+            self.pending = UpdateBuffer(transitions[start : start + at_a_time])
+            self.learn(end=start + at_a_time >= len(transitions))
+
+    def _encoded(self, episode: LoggedEpisode) -> list[Seen]:
+        """A logged episode as transitions."""
+        planner, last = self._planner, len(episode) - 1
+        if not planner.options.time_homogeneous:
+            check_length(episode, planner.horizon)  # a later step has no law to learn
+        rows = planner.states.encode_many(episode.observations)
+        actions = np.vstack([planner.actions.encode(action) for action in episode.actions])
+        Z, ends = np.hstack([rows[:-1], actions]), planner.horizon - 1
+        return [
+            Seen(min(t, ends), Z[t : t + 1], rows[t + 1 : t + 2], float(r), episode.terminated and t == last)
+            for t, r in enumerate(episode.rewards)
+        ]
+
+    def may_wait(self) -> bool:
+        """Whether the next episode may go on with the last plan, as what is pending would hardly change it."""
+        model = self._planner.model
+        lazy = self._planner.options.replan and model.displacement is None and not model.due
+        little = self.updates.may_wait(self.pending.surprise, len(self.pending), model.n)
+        return lazy and little and self.stakes_are_as_planned
+
+    @property
+    def stakes_are_as_planned(self) -> bool:
+        """Whether all that a plan depends on besides the data is as it was when the data were learned."""
+        return self._planner.stakes() == self._planned_for
+
+    def learn(self, *, end: bool = True) -> None:
+        """Give the pending transitions to the model; when this raises, nothing has changed."""
+        planner = self._planner
+        with all_or_nothing(self):
+            planner.forget()
+            pending, self.pending = self.pending, UpdateBuffer()
+            if pending:
+                steps, batch = pending.batch()
+                rewards = planner.rewards.counted(batch.rewards, batch.terminated)
+                planner.model.update(steps, replace(batch, rewards=rewards), end=end)
+            self._planned_for = planner.stakes()
+
+    def end_episode(self) -> None:
+        """Learn the episode, unless it may wait."""
+        self.replans = 0
+        if not self.may_wait():
+            self.learn()
+
+    def break_off(self) -> None:
+        """What was seen before a fault is true all the same; only an episode that the kernel refuses is lost."""
+        for seen in self.pending.split():
+            self.pending = seen
+            try:
+                self.learn()
+            except CmerlError as error:
+                log.warning("what was seen last cannot be learned, and is left out: %s", error)
+        self.pending = UpdateBuffer()
