@@ -18,8 +18,8 @@ from cmerl import agents
 
 FINITE = ["lsvi-ucb", "kovi", "kernel-ucbvi", "rs-kernel-ucbvi", "matrix-rl", "kernel-rlsvi", "cme-ps"]
 COMPARED: list[tuple[str, int, list[tuple[str, dict[str, Any]]]]] = [
-    ("RiverSwim", 300, [*((name, {}) for name in FINITE), ("cme-ps", {"bonus_scale": 0.3}), ("ucrl-vtr", {})]),
-    ("GridWorld", 100, [*((name, {}) for name in FINITE), ("cme-ps", {"bonus_scale": 0.3})]),
+    ("RiverSwim", 300, [*((name, {}) for name in FINITE), ("ucrl-vtr", {})]),
+    ("GridWorld", 100, [(name, {}) for name in FINITE]),
     ("LinearMixture", 100, [("lsvi-ucb", {}), ("ucrl-vtr", {}), ("kernel-rlsvi", {})]),
     ("Bilinear", 100, [("lsvi-ucb", {}), ("matrix-rl", {}), ("kernel-rlsvi", {})]),
     ("LinearQuadratic", 12, [("ce-lq", {}), ("ofu-lq", {}), ("lc3", {})]),

@@ -2,6 +2,7 @@
 
 import importlib.util
 import sys
+from argparse import Namespace
 from pathlib import Path
 
 import numpy as np
@@ -30,6 +31,7 @@ def benchmarks(monkeypatch):
 
 
 MODES = ["paper", "tight", "split", "nonnegative"]
+SHIPPED = [*MODES, "kl", "guarded"]
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -80,23 +82,42 @@ def test_the_simulation_plans_as_the_agent_does(benchmarks, mode):
     assert mode == "practical" or held == (not proof.left_set[0])
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", SHIPPED)
 def test_nothing_that_the_shipped_agent_claims_fails(benchmarks, mode):
     import agent_coverage
 
     for index in (1, 4, 6):
-        failed, words = agent_coverage.run(mode, 0.5, index, root=11, episodes=6)
-        assert not failed, words
+        found = agent_coverage.run(mode, 0.5, index, root=11, episodes=6)
+        assert not found.failed, found.words
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", SHIPPED)
 def test_with_radii_that_are_too_small_it_fails(benchmarks, mode):
     import agent_coverage
 
     with agent_coverage.shrunk_radii(100.0):
-        failed = [agent_coverage.run(mode, 0.5, index, root=11, episodes=6)[0] for index in range(4)]
+        failed = [agent_coverage.run(mode, 0.5, index, root=11, episodes=6).failed for index in range(4)]
     assert any(failed)
-    assert not agent_coverage.run(mode, 0.5, 1, root=11, episodes=2)[0]  # and all is as before
+    assert not agent_coverage.run(mode, 0.5, 1, root=11, episodes=2).failed  # and all is as before
+
+
+@pytest.mark.parametrize(
+    ("failures", "verdict"),
+    [([set()] * 20, 0), ([{"set"}] * 3 + [set()] * 17, 0), ([{"set"}] * 12 + [set()] * 8, 1), ([{"values"}], 1)],
+)
+def test_claims_are_the_verdict_and_the_event_may_fail_as_often_as_its_share(
+    benchmarks, monkeypatch, failures, verdict
+):
+    import agent_coverage
+
+    def run(mode, delta, index, *, root, episodes):
+        return agent_coverage.Run(failures[index], "a run", agent_coverage.event_share(mode, delta, learned=True))
+
+    monkeypatch.setattr(agent_coverage, "run", run)
+    options = Namespace(modes="tight", deltas="0.5", first=0, runs=len(failures), root=0, episodes=1)
+    assert agent_coverage.event_share("tight", 0.5, learned=True) == pytest.approx(1 / 6)
+    assert agent_coverage.event_share("kl", 0.5, learned=False) == pytest.approx(1 / 8)
+    assert agent_coverage.report(options) == verdict
 
 
 def test_the_worlds_of_the_command_are_of_every_kind(benchmarks):

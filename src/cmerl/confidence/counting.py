@@ -53,10 +53,11 @@ class KL(Mode):
 
 @dataclass(frozen=True, kw_only=True)
 class Guarded(KL):
-    """The practical mode's plan where it can be defended, else that of ``KL``.
+    """The practical mode's plan while its account covers it, else that of ``KL``.
 
-    Practical's policy π is played if U − L(π) ≤ κ·(U(π) − L(π)) at every first state seen so far: U bounds V*, and
-    L(π) and U(π) bound its value. So each episode loses at most κ times the width of the bounds on what is played.
+    U bounds V*, L(π) and U(π) the value of a policy π. An episode that plays π loses at most U − L(π), and puts
+    κ·(U(π) − L(π)) less that into an account. Practical's policy is played if the account stays at 0 or above, from
+    every first state seen so far. So all episodes lose at most κ times the widths of the bounds on what was played.
 
     Args:
         kappa: κ ≥ 1; the larger, the more is left to the practical plan.
@@ -65,7 +66,7 @@ class Guarded(KL):
     """
 
     name: ClassVar[str] = "guarded"
-    kappa: float = 10.0
+    kappa: float = 3.0
     prior_scale: float = 1.0
 
     def __post_init__(self) -> None:

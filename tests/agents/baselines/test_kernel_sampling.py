@@ -37,7 +37,7 @@ def test_rlsvi_at_the_last_step_is_the_gaussian_posterior() -> None:
 def test_sampling_the_embedding_spreads_like_the_values_of_next_states() -> None:
     # Two steps left, rewards known well: what varies is P̃V, by s·sd(V over states)/√(N + λ) around its mean.
     env = FiniteMDP(np.full((3, 1, 3), 1 / 3), np.array([[0.2], [0.5], [0.8]]), horizon=2)
-    q, agent = drawn_q(EmbeddingSampling, env, 400, 1500, 0, lam=1e-3, bonus_scale=0.3)
+    q, agent = drawn_q(EmbeddingSampling, env, 400, 1500, 0, lam=1e-3)
     N = np.zeros(3)
     for e in agent._log:
         np.add.at(N, e.states[:, 0].astype(int), 1.0)

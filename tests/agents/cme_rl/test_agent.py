@@ -92,7 +92,6 @@ def test_a_known_reward_is_asked_for_in_the_environments_own_words():
 
     CMERL(smooth_river(), reward=reward).learn(2).q_values(np.array([0.25]))
     assert all(isinstance(obs, float) and action in (0, 1) for obs, action in asked)
-    assert len(asked) == len(set(asked))  # once each
     asked.clear()
     CMERL(river(), reward=reward).learn(2)
     assert all(isinstance(obs, int) for obs, _ in asked)

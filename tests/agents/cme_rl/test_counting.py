@@ -1,5 +1,7 @@
 """bonus="kl" and bonus="guarded": what they promise holds, and every habit of the agent works with them."""
 
+from dataclasses import replace
+
 import gymnasium
 import numpy as np
 import pytest
@@ -10,6 +12,7 @@ from cmerl.envs import FiniteMDP, RiverSwim, random_mdp
 from cmerl.errors import InputError, MissingConstantError
 from cmerl.kernels import RBF, StateAction
 from cmerl.oracles import evaluate, solve
+from cmerl.planning import make_plan
 
 MODES = ["kl", "guarded"]
 
@@ -94,15 +97,29 @@ def test_the_guard_stops_a_reckless_prior_and_lets_a_good_one_play():
     assert lost[good] < 0.5 * lost[alone]
 
 
-def test_with_kappa_one_each_episode_loses_at_most_the_width_of_its_bounds():
-    env = random_mdp(4, 2, seed=2, concentration=0.3, horizon=4)
-    agent = known(env, seed=0, bonus=Guarded(kappa=1.0))
-    agent.learn(1)  # before the first episode no first state is known, and any plan may play
-    for _ in range(30):
-        before = agent.planner.plan()
-        low, high = agent._ledger.balls.interval(before.table(agent.planner.all_states))
+@pytest.mark.parametrize("kappa", [1.0, 1.2])
+def test_the_account_covers_what_is_played_and_decides_who_plays(kappa):
+    env = random_mdp(4, 2, seed=2, concentration=0.3, horizon=6)
+    agent = known(env, seed=0, bonus=Guarded(kappa=kappa))
+    states, owed, widths, lost, played = agent.planner.all_states, 0.0, 0.0, 0.0, []
+    for episode in range(60):
+        upper, balls = agent._ledger.upper[0, 0], agent._ledger.balls
+        task, order = agent.planner.task(), agent.planner.order()
+        practical = replace(task, mode=Practical())
+        proposed = make_plan(agent.model.embeddings, practical, episode=episode + 1, order=order).table(states)
+        low, high = (values[0, 0] for values in balls.interval(proposed))
+        covered = episode == 0 or owed + upper - low <= kappa * (widths + high - low)
+        table = agent.planner.plan().table(states)
+        low, high = (values[0, 0] for values in balls.interval(table))
+        owed, widths = owed + upper - low, widths + high - low
         record = agent.learn(1).history[-1]
-        assert record.regret <= agent.planner.counting.gaps[0] + 1e-9 <= high[0, 0] - low[0, 0] + 1e-6
+        lost += record.regret
+        played.append(record.metrics["played"])
+        assert played[-1] == ("practical" if covered else "kl")
+        assert (table == proposed).all() or not covered
+        assert record.regret <= record.metrics["loss_bound"] + 1e-9
+        assert lost <= owed + 1e-9 <= kappa * widths + 6.0 + 1e-6  # the first episode is not tested: at most H
+    assert len(set(played)) == 2
 
 
 def test_laws_per_step_and_varying_first_states():

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from cmerl.acting import Actor
-    from cmerl.agents.cme_rl.options import Auto, RewardFunction
+    from cmerl.agents.cme_rl.options import Auto
     from cmerl.agents.cme_rl.parts import Backward
     from cmerl.agents.cme_rl.planner import AnyPlan, Planner
     from cmerl.agents.cme_rl.proving import Proving
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from cmerl.kernels import Kernel
     from cmerl.logs import LoggedEpisode
     from cmerl.optimism import Optimism
+    from cmerl.rewards import RewardFunction
     from cmerl.spaces import Angles
 
 
@@ -60,7 +61,8 @@ class CMERL(Agent):
         bonus: "practical" (no proof, learns fastest); in finite worlds "guarded" (its plans while they can be
             defended) and "kl" (the recommended proof); "paper", "tight", "split", "nonnegative"; "auto" (balances
             scales of the practical one by their regret); or a mode object of ``cmerl.confidence``.
-        reward: "learned", or the reward function as a callable (observation, action) → reward.
+        reward: "learned", or the reward function as a callable: (observation, action) → reward, or
+            (observation, action, next observation) → reward. It is asked once for arrays of them where it takes them.
         backend: how the embedding is held: "exact"; "compressed", at a cost that does not grow with the data;
             "nystrom" or "fourier", classical sketches; "auto" is exact while that is quick, then compressed
             (provable modes stay exact).

@@ -104,6 +104,13 @@ def known_reward(
         return None
     proven = rewards.bounds if rewards.declared and options.mode.provable else None
     known = KnownReward(options.reward, states, actions, proven)
+    if known.of_next:
+        if options.mode.provable:
+            raise InputError(
+                f"bonus {options.mode.name!r} proves nothing of a reward that depends on the next observation: "
+                "give its mean as a function of (observation, action), or reward='learned'"
+            )
+        return known
     if all_states is not None and (proven or not rewards.declared):
         values = known(all_states)  # outside a declared range this is an error
         if not rewards.declared:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cmerl.agents.base import EpisodeRecord
 from cmerl.certificates import Ledger
 from cmerl.confidence import KL, Guarded, Practical
 from cmerl.embedding import Model
@@ -25,21 +27,27 @@ ROUNDING = 1e-9  # relative to the largest value: less than this is no failure o
 class CountingPlanner:
     """Makes the plans of the modes that count.
 
-    Everything is a function of the ledger and of the practical plan that is proposed, so that nothing needs saving.
+    Everything is a function of the ledger, of the records of episodes and of the practical plan that is proposed, so
+    that nothing needs saving.
 
     Args:
         mode: ``KL`` or ``Guarded``.
         ledger: counts and bounds.
         states: every state (S, 1), encoded.
+        history: the records of the episodes so far, which grow.
 
     Attributes:
         gaps: what the plan chosen last loses at most from each state (S,); None where that was not computed.
+        widths: of the bounds on its value from each state (S,); likewise.
         guarded_by: "practical" or "kl": whose plan was chosen last.
     """
 
-    def __init__(self, mode: KL, ledger: Ledger, states: Points) -> None:
+    def __init__(self, mode: KL, ledger: Ledger, states: Points, history: Sequence[EpisodeRecord] = ()) -> None:
         self.mode, self.ledger, self._states = mode, ledger, np.asarray(states)
+        self._history = history
+        self._summed = 0, 0.0  # so many records, and what they have left in the account
         self.gaps: FloatArray | None = None
+        self.widths: FloatArray | None = None
         self.guarded_by = "kl"
         self._evaluated: tuple[Balls, dict[bytes, tuple[FloatArray, FloatArray]]] = (ledger.balls, {})
 
@@ -88,18 +96,38 @@ class CountingPlanner:
         return TablePlan(self.ledger.balls, Q, V, first, plan.task, views, order, plan.episode, plan.transitions)
 
     def choose(self, proposed: TablePlan | None, optimistic: TablePlan) -> TablePlan:
-        """The proposed plan if it can be defended at every first state seen so far, else the optimistic one."""
-        self.gaps, self.guarded_by = None, "kl"
+        """The proposed plan if the account covers it from every first state seen so far, else the optimistic one."""
+        self.gaps, self.widths, self.guarded_by = None, None, "kl"
         if proposed is None or not isinstance(self.mode, Guarded):
             return optimistic
         upper, begun = self.ledger.upper[0], self.ledger.starts > 0
         low, high = self._ends(proposed.table(self._states))
-        defended = upper - low <= self.mode.kappa * (high - low)
-        if defended[begun].all():
-            self.gaps, self.guarded_by = upper - low, "practical"
+        gaps, widths = upper - low, high - low
+        if (gaps - self.mode.kappa * widths <= self.account)[begun].all():
+            self.gaps, self.widths, self.guarded_by = gaps, widths, "practical"
             return proposed
-        self.gaps = upper - self._ends(optimistic.table(self._states))[0]
+        low, high = self._ends(optimistic.table(self._states))
+        self.gaps, self.widths = upper - low, high - low
         return optimistic
+
+    @property
+    def account(self) -> float:
+        """κ·ΣW − Σ(U − L) over the episodes so far: what they may have lost less than κ times their widths."""
+        if not isinstance(self.mode, Guarded):
+            return 0.0
+        seen, total = self._summed
+        for record in self._history[seen:]:
+            total += self.mode.kappa * record.metrics.get("width", 0.0) - record.metrics.get("loss_bound", 0.0)
+        self._summed = len(self._history), total
+        return total
+
+    def evidence(self, state: FloatArray) -> dict[str, Any]:
+        """For the record of an episode that began in an encoded state (1,): whose plan played, and its bounds."""
+        said: dict[str, Any] = {"played": self.guarded_by}
+        if self.gaps is not None and self.widths is not None:
+            first = int(state[0] - self._states[0, 0])
+            said |= {"loss_bound": float(self.gaps[first]), "width": float(self.widths[first])}
+        return said
 
     def gap(self, start: int) -> float | None:
         """What the plan chosen last loses at most from one state; None where that was not computed."""

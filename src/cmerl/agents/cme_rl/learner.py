@@ -42,6 +42,7 @@ class Learner:
         state, next_state = planner.states.encode(obs), planner.states.encode(next_obs)
         z = np.hstack([state, planner.actions.encode(action)])
         nats = float(planner.model.at(step).information(z)[0]) if self._replans_inside else 0.0
+        reward = planner.reward_of(z, next_state, reward)
         planner.rewards.see(reward, step if done else None)
         self.pending.add(Seen(step, z, next_state, reward, done), nats)
 
@@ -90,10 +91,12 @@ class Learner:
         rows = planner.states.encode_many(episode.observations)
         actions = np.vstack([planner.actions.encode(action) for action in episode.actions])
         Z, ends = np.hstack([rows[:-1], actions]), planner.horizon - 1
-        return [
-            Seen(min(t, ends), Z[t : t + 1], rows[t + 1 : t + 2], float(r), episode.terminated and t == last)
-            for t, r in enumerate(episode.rewards)
-        ]
+        found = []
+        for t, r in enumerate(episode.rewards):
+            z, later = Z[t : t + 1], rows[t + 1 : t + 2]
+            reward = planner.reward_of(z, later, float(r))
+            found.append(Seen(min(t, ends), z, later, reward, episode.terminated and t == last))
+        return found
 
     def may_wait(self) -> bool:
         """Whether the next episode may go on with the last plan, as what is pending would hardly change it."""

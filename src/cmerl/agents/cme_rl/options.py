@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Self
 
@@ -20,6 +20,7 @@ from cmerl.confidence import Auto as AutoMode
 from cmerl.errors import InputError
 from cmerl.kernels import Kernel, from_spec
 from cmerl.optimism import Optimism
+from cmerl.rewards import RewardFunction
 from cmerl.spaces import Angles, StateSpace
 from cmerl.spaces.actions import ActionSet
 from cmerl.spaces.resolution import rebind
@@ -27,7 +28,6 @@ from cmerl.spaces.resolution import rebind
 STABLE_RIDGE = 1e-6  # relative to B_φ²: after a million visits σ is then still right to 1e-4
 
 Auto = Literal["auto"]
-RewardFunction = Callable[[Any, Any], float]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -201,7 +201,9 @@ def settled(mode: Mode) -> bool:
 def check_given(given: Given, mode: Mode) -> None:
     """Refuse what makes no sense, alone or together."""
     if given.reward != "learned" and not callable(given.reward):
-        raise InputError(f"reward must be 'learned' or a callable (observation, action), not {given.reward!r}")
+        raise InputError(
+            f"reward must be 'learned' or a callable (observation, action[, next]), not {given.reward!r}"
+        )
     if given.replan not in (True, False, "auto"):
         raise InputError(f"replan must be True, False or 'auto', not {given.replan!r}")
     for name in ("time_homogeneous", "certify"):

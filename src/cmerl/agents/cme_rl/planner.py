@@ -129,6 +129,22 @@ class Planner:
             else planning_discount(self.horizon, self.options.settings.selection)
         )
 
+    @property
+    def reward_beside_model(self) -> KnownReward | None:
+        """A reward function that needs no model; what depends on the next state is regressed with its value."""
+        known = self.known_reward
+        return None if known is None or known.of_next else known
+
+    def reward_of(self, z: FloatArray, next_state: FloatArray, reward: float) -> float:
+        """What to learn of a transition (1, d + d_a) that paid ``reward``: what the user's function says of it.
+
+        Proofs are about what the environment pays.
+        """
+        if self.known_reward is None or self.options.mode.provable:
+            return reward
+        dims = self.states.dims
+        return float(self.known_reward.of(z[:, :dims], z[:, dims:], next_state)[0])
+
     def stakes(self) -> tuple[Any, ...]:
         """What a plan depends on besides the data."""
         return self.rewards.bounds, self.rewards.may_end, self.ceilings()
@@ -144,7 +160,7 @@ class Planner:
             mode=mode if explore else Greedy(),
             r_min=self.rewards.bounds[0],
             optimistic=self.ceilings(),
-            known_reward=self.known_reward,
+            known_reward=self.reward_beside_model,
             states=self.all_states,
             discount=self._discount,
             with_excess=self.options.claims,
@@ -190,7 +206,7 @@ class Planner:
 
     def reward_claim(self) -> tuple[tuple[float, float] | None, FloatArray | None]:
         """The range of rewards that was declared, and mean rewards (S, A) that are known; None for what is not."""
-        reward, all_states = self.known_reward, self.all_states
+        reward, all_states = self.reward_beside_model, self.all_states
         known = None if reward is None or all_states is None else reward(all_states)
         return (self.rewards.bounds if self.rewards.declared else None), known
 

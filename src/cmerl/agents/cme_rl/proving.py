@@ -164,7 +164,7 @@ class Proving:
             raise MissingConstantError(f"bonus {mode.name!r} proves from counts, and cannot: {ledger}")
         if len(planner.actions) != ledger.world.actions:
             raise InputError(f"bonus {mode.name!r} ranges over all actions of the space: drop actions=…")
-        return CountingPlanner(mode, ledger, planner.all_states)
+        return CountingPlanner(mode, ledger, planner.all_states, self._history)
 
     def evidence(self, pending: UpdateBuffer) -> dict[str, Any]:
         """What the episode that has just been played, but not yet learned from, proves."""
@@ -174,7 +174,8 @@ class Proving:
         counting = self._planner.counting
         if counting is not None:
             known = self._planner.options.certify and isinstance(self._world, oracles.FiniteModel)
-            return {"played": counting.guarded_by, **(counting.check(self._world, self._solution) if known else {})}
+            said = counting.evidence(pending.state_actions[0])
+            return {**said, **(counting.check(self._world, self._solution) if known else {})}
         plan = self._planner.plan()
         assert isinstance(plan, Plan)
         self.proofs.check_return(pending.total_reward, self._planner.options.max_return)
