@@ -20,7 +20,7 @@ from cmerl.agents.episode import Episode
 from cmerl.agents.from_logs import FitsLogs
 from cmerl.agents.horizons import find_horizon
 from cmerl.agents.persistence import Persistent
-from cmerl.agents.records import REGRET_KINDS, EpisodeRecord, Policy, Trajectory, begin
+from cmerl.agents.records import REGRET_KINDS, EpisodeRecord, Policy, Trajectory, begin, go_on
 from cmerl.errors import InputError, SharedAgentError
 from cmerl.safety import Intervention
 from cmerl.validation import check_seed, check_step
@@ -259,6 +259,10 @@ class Agent(FitsLogs, Persistent):
 
     def _break_off(self) -> None:
         """The same for an episode that was not finished: keep what can be kept."""
+
+    def _begin_playing(self, policy: Policy, before: Policy | None = None) -> Policy:
+        """What an episode plays by, from its beginning or from a new plan on; ``before`` is what it played by."""
+        return begin(policy) if before is None else go_on(before, policy)
 
     def _rng(self, *key: int) -> np.random.Generator:
         """A generator for one purpose: a leaf of this agent's tree of seeds."""

@@ -33,7 +33,8 @@ class SupervisedPolicy(PlanPolicy):
 
     def begin_episode(self) -> SupervisedEpisode:
         """The same policy for one episode."""
-        return SupervisedEpisode(self, super().begin_episode().actor, self.watch())
+        begun = super().begin_episode()
+        return SupervisedEpisode(self, begun.actor, begun.spending, watch=self.watch())
 
     def table(self, observations: Any) -> Any:
         """There is none."""
@@ -44,7 +45,7 @@ class SupervisedPolicy(PlanPolicy):
 class SupervisedEpisode(PlanEpisode):
     """A supervised policy on its way through one episode."""
 
-    watch: Watch
+    watch: Watch = field(kw_only=True)
 
     @property
     def interventions(self) -> list[Intervention]:
@@ -64,4 +65,4 @@ class SupervisedEpisode(PlanEpisode):
         """The same watch over a new plan."""
         begun = policy.begin_episode()
         self.watch.plans = begun.watch.plans
-        return SupervisedEpisode(policy, begun.actor, self.watch)
+        return SupervisedEpisode(policy, begun.actor, begun.spending, watch=self.watch)

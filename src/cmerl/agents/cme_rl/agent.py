@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from cmerl.agents.base import Agent, Policy
 from cmerl.agents.cme_rl import diagnostics, persistence
 from cmerl.agents.cme_rl.builder import Host, build
+from cmerl.agents.cme_rl.explorer import Explorer, Wishes
 from cmerl.agents.cme_rl.learner import Learner
 from cmerl.agents.cme_rl.options import Given
-from cmerl.agents.cme_rl.supervision import Supervision, Wishes
 from cmerl.agents.policies import PlanPolicy
 from cmerl.errors import CmerlError
 
@@ -184,6 +184,7 @@ class CMERL(Agent):
         self.options, self.rewards = planner.options, planner.rewards
         self.states, self.actions = planner.states, planner.actions
         self.learner = Learner(planner)
+        self.explorer = Explorer(planner, self.history)
         self._evidence: dict[str, Any] = {}  # what the last episode told, before it was learned
         if self.mode.from_counts:
             planner.counting = self.proving.counting_planner(self._ledger or self._books)
@@ -193,25 +194,29 @@ class CMERL(Agent):
     def policy(self, explore: bool = True) -> PlanPolicy:
         """The plan that the next episode would play; call it with an observation and a step."""
         self._check_thread()
-        explore = explore and self.supervision.explores(len(self.history))
-        return self._act_on(self.planner.plan(explore=explore))  # lines 3-6
+        explore = explore and self.explorer.explores
+        return self._act_on(self.planner.plan(explore=explore), explore=explore)  # lines 3-6
 
-    def _act_on(self, plan: AnyPlan) -> PlanPolicy:
-        """Lines 7-8: how a plan becomes actions, and who acts where these are not safe."""
-        return self.supervision.act_on(plan, self.planner, self.learner.transitions, self._rng, len(self.history))
+    def _act_on(self, plan: AnyPlan, *, explore: bool = True) -> PlanPolicy:
+        """Lines 7-8: how a plan becomes actions."""
+        seed = self.seed, len(self.history)
+        policy = self.explorer.act_on(plan, seed, explore=explore, replans=self.learner.replans)
+        return self.explorer.supervised(policy, self.learner.transitions, self._rng)
+
+    def _begin_playing(self, policy: Policy, before: Policy | None = None) -> Policy:
+        play = super()._begin_playing(policy, before)
+        self.explorer.begin(play)
+        return play
 
     def _watch_over(self, wishes: Wishes) -> None:
-        self._wishes = wishes
-        self.supervision = Supervision.of(wishes, self.env, self.states, self.actions, self.horizon)
-        if self.supervision.supervisor is not None:
-            self.model.keep_log()  # forecasts are made from it
+        self.explorer.watch_over(wishes, self.env)
 
     def _after_step(self, step: int, obs: Any, action: Any, reward: float, next_obs: Any, done: bool) -> None:
         """Line 9: observe a transition."""
         self.learner.observe(step, obs, action, reward, next_obs, done)
 
     def _replanned(self, step: int) -> PlanPolicy | None:
-        if self.paused or not self.supervision.explores(len(self.history)) or not self.learner.replan_due():
+        if self.paused or not self.explorer.explores or not self.learner.replan_due():
             return None
         self._absorb()
         return self._act_on(self.planner.replan(step, self.learner.replans))
@@ -221,7 +226,7 @@ class CMERL(Agent):
 
     def _end_episode(self) -> None:
         proving = self.proving if self.options.claims else None
-        self._evidence = diagnostics.evidence(self.planner, self.learner.pending, proving)
+        self._evidence = diagnostics.evidence(self.planner, self.learner.pending, proving) | self.explorer.settle()
         self.learner.end_episode()
         if proving is not None:
             proving.check_constants()
@@ -288,7 +293,7 @@ class CMERL(Agent):
     def diagnostics(self) -> dict[str, Any]:
         """What was chosen, what was learned, and numerical health."""
         proving = self.proving if self.mode.provable else None
-        return diagnostics.report(self.planner, self.history, self.ingested, proving)
+        return diagnostics.report(self.planner, self.history, self.ingested, proving) | self.explorer.report()
 
     def explain(self, obs: Any, step: int = 0, *, explore: bool = True, evidence: int = 10) -> Explanation:
         """Why the plan prefers an action here: for each, what is expected, on which evidence, and what is hoped for.
@@ -377,8 +382,9 @@ class CMERL(Agent):
 
     def _state(self) -> tuple[Tensors, dict[str, Any]]:
         contradicted = self.proving.contradicted if self.mode.provable else []
-        tensors, meta = persistence.state(self.planner, self.learner.pending, contradicted)
-        return tensors, {**meta, **({"supervised": self._wishes.given} if self._wishes.given else {})}
+        tensors, about = persistence.state(self.planner, self.learner.pending, contradicted)
+        told = self.explorer.wishes.given
+        return tensors, {**about, "exploration": self.explorer.spec(), **({"supervised": told} if told else {})}
 
     def _restore(self, tensors: Tensors, meta: dict[str, Any], given: dict[str, Any]) -> None:
         wishes = Wishes.again(meta.get("supervised", ()), given)
@@ -386,6 +392,7 @@ class CMERL(Agent):
         self._watch_over(wishes)
         if self.mode.provable:
             self.proving.contradicted[:] = meta["contradicted"]
+        self.explorer.restore(meta["exploration"])
         self.model.replay(tensors)
         self.learner.pending = persistence.saved_pending(tensors)
         persistence.probe(self.planner)
@@ -395,5 +402,5 @@ class CMERL(Agent):
         persistence.check_cme_rl(tensors, meta)
 
     def _unsaved(self) -> dict[str, Any]:
-        told = {name: getattr(self._wishes, name) for name in self._wishes.given}
+        told = {name: getattr(self.explorer.wishes, name) for name in self.explorer.wishes.given}
         return told if self.options.reward == "learned" else {**told, "reward": self.options.reward}

@@ -11,8 +11,6 @@ import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
-from cmerl.acting import Actor, Greedy
-from cmerl.agents.cme_rl.planner import AnyPlan, Planner
 from cmerl.agents.policies import PlanPolicy
 from cmerl.agents.supervised import SupervisedPolicy
 from cmerl.errors import InputError
@@ -21,9 +19,10 @@ from cmerl.spaces import StateSpace
 from cmerl.spaces.actions import ActionSet
 
 FloatArray = NDArray[np.float64]
+Data = Callable[[], tuple[FloatArray, FloatArray]]
+"""All transitions so far: state-actions (n, d + e) and next states (n, d)."""
 Explore = Literal["auto", "optimistic", "cautious", "greedy"]
 AUTO: Explore = "auto"
-SAMPLES = 12  # of the tree of seeds: errors of forecasts
 
 
 class Wishes(NamedTuple):
@@ -113,42 +112,33 @@ class Supervision:
         """Whether an episode with this number explores."""
         return self.explore != "greedy" and (self.episodes is None or episode < self.episodes)
 
-    def act_on(
+    def over(
         self,
-        plan: AnyPlan,
-        planner: Planner,
-        data: Callable[[], tuple[FloatArray, FloatArray]],
+        policy: PlanPolicy,
+        greedy: Callable[[], PlanPolicy],
+        data: Data,
         rng: Callable[..., np.random.Generator],
         episode: int,
     ) -> PlanPolicy:
-        """A plan as a policy, watched over where there is something to avoid.
+        """A policy, watched over where there is something to avoid.
 
         Args:
-            plan: it.
-            planner: makes the plan without exploration, when that is asked for.
+            policy: it.
+            greedy: makes the one without exploration, when that is asked for.
             data: all transitions so far.
             rng: a generator for a purpose.
             episode: the number of the episode that it is for.
         """
-        policy = _policy(plan, planner, episode)
         if self.supervisor is None:
             return policy
         supervisor = self.supervisor
 
         def watch() -> Watch:
-            greedy = _Greedy(policy, lambda: _policy(planner.plan(explore=False), planner, episode))
-            return Watch(supervisor, greedy.plans, data, lambda number: rng(SAMPLES, number), episode)
+            plans = _Greedy(policy, greedy).plans
+            return Watch(supervisor, plans, data, lambda number: rng(12, number), episode)  # a branch of its own
 
-        return SupervisedPolicy(policy.plan, policy.states, policy.actions, policy.actor, policy.seed, watch=watch)
-
-
-def _policy(plan: AnyPlan, planner: Planner, episode: int) -> PlanPolicy:
-    """How a plan becomes actions."""
-    refined = planner.options.settings.refined
-    actor: Actor = planner.parts.actor or planner.model.actor
-    if isinstance(actor, Greedy) and planner.actions.continuous and refined.suits(plan, planner.actions.rows):
-        actor = refined
-    return PlanPolicy(plan, planner.states, planner.actions, actor, (planner.model.recipe.seed, episode))
+        own = {name: getattr(policy, name) for name in ("plan", "states", "actions", "actor", "seed", "spending")}
+        return SupervisedPolicy(**own, watch=watch)
 
 
 class _Greedy:
