@@ -85,9 +85,7 @@ class PlanPolicy:
     def table(self, observations: NDArray[Any]) -> NDArray[np.intp]:
         """The planned action at every step and observation (H, S), where actions are numbers."""
         if self.searches:
-            raise InputError(
-                "this policy searches from the states that it meets, or explores on a budget: play it"
-            )
+            raise InputError("this policy searches from the states that it meets, or explores on a budget: play it")
         values = np.array([int(a) for a in self.actions.values], dtype=np.intp)
         return values[self.plan.table(self.states.encode_many(observations))]
 
