@@ -7,7 +7,23 @@ from typing import TYPE_CHECKING, Any
 
 from cmerl.envs.registration import register_soon as _register_soon
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # what __getattr__ imports on first use, for type checkers and editors
+    from cmerl import (
+        agents,
+        checking,
+        confidence,
+        embedding,
+        envs,
+        errors,
+        experiments,
+        kernels,
+        logs,
+        oracles,
+        planning,
+        report,
+        theory,
+        wrappers,
+    )
     from cmerl.agents import CMERL
     from cmerl.checking import check_agent, check_embedding, check_env, check_kernel
     from cmerl.embedding import ConditionalMeanEmbedding
@@ -18,22 +34,37 @@ __all__ = [
     "CMERL",
     "ConditionalMeanEmbedding",
     "__version__",
+    "agents",
     "check_agent",
     "check_embedding",
     "check_env",
     "check_kernel",
+    "checking",
+    "confidence",
+    "embedding",
+    "envs",
+    "errors",
+    "experiments",
+    "kernels",
     "load_policy",
+    "logs",
+    "oracles",
+    "planning",
+    "report",
+    "theory",
+    "wrappers",
 ]
 
 _register_soon()
 
-_HOMES = {
-    "CMERL": "cmerl.agents",
-    "ConditionalMeanEmbedding": "cmerl.embedding",
-    "check_agent": "cmerl.checking",
-    "check_embedding": "cmerl.checking",
-    "check_env": "cmerl.checking",
-    "check_kernel": "cmerl.checking",
+_HOMES = {  # name → its module, and its name there
+    "CMERL": ("cmerl.agents", "CMERL"),
+    "ConditionalMeanEmbedding": ("cmerl.embedding", "ConditionalMeanEmbedding"),
+    "check_agent": ("cmerl.checking", "check_agent"),
+    "check_embedding": ("cmerl.checking", "check_embedding"),
+    "check_env": ("cmerl.checking", "check_env"),
+    "check_kernel": ("cmerl.checking", "check_kernel"),
+    "load_policy": ("cmerl.exported", "load"),
 }
 _MODULES = (
     "agents",
@@ -47,6 +78,7 @@ _MODULES = (
     "logs",
     "oracles",
     "planning",
+    "report",
     "theory",
     "wrappers",
 )
@@ -54,10 +86,9 @@ _MODULES = (
 
 def __getattr__(name: str) -> Any:
     """Import on first use: ``import cmerl`` itself stays quick."""
-    if name == "load_policy":
-        return import_module("cmerl.exported").load
     if name in _HOMES:
-        return getattr(import_module(_HOMES[name]), name)
+        module, inside = _HOMES[name]
+        return getattr(import_module(module), inside)
     if name in _MODULES:
         return import_module(f"cmerl.{name}")
     raise AttributeError(f"module 'cmerl' has no attribute {name!r}")

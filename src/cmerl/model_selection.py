@@ -56,7 +56,7 @@ class Selection:
     search_starts: int = 3
     discount: bool = True
     search_landmarks: int = 300
-    simulated_steps: int = 150
+    simulated_steps: int = 100
     saturation: float = 0.01
     search: MPC = field(default_factory=MPC)
 

@@ -11,6 +11,7 @@ from gymnasium import spaces
 
 import cmerl
 from cmerl.checking import check_env
+from cmerl.checking.check import LONGEST
 from cmerl.checking.episodes import Episode, Step, same
 from cmerl.errors import InputError
 
@@ -227,6 +228,55 @@ def test_each_fault_is_found_and_nothing_else(world, severity, name):
     assert finding.fix in str(report)
 
 
+def test_an_agent_says_what_it_sees_of_an_image(caplog):
+    class Image(Sound):
+        observation_space = spaces.Box(0, 255, (16, 16), np.uint8)
+
+        def observe(self):
+            return np.full((16, 16), round(100 * self.x[0]), dtype=np.uint8)
+
+    assert [(f.severity, f.name) for f in check_env(Image())] == [("warning", "picture")]
+    assert caplog.text == ""
+    cmerl.CMERL(Image())
+    assert "the observation is an image of shape (16, 16): each of its 256 numbers is a category" in caplog.text
+    assert "FeatureMap" in caplog.text
+
+
+def test_a_horizon_is_suggested_from_what_was_seen():
+    class Short(NoHorizon):
+        def step(self, action):
+            *seen, _, truncated, info = super().step(action)
+            return *seen, self.count >= 17, truncated, info
+
+    (finding,) = check_env(Short())
+    assert "--horizon 17 (horizon=17)" in finding.fix
+    assert f"no episode ended by itself within {LONGEST} steps" in check_env(NoHorizon()).findings[0].fix
+
+
+@pytest.mark.parametrize("world", [NanLater, NanAtAnExtreme, InfiniteReward, Crashes, OutOfBounds, WrongShape])
+def test_what_was_found_can_be_seen_again(world):
+    (finding,) = check_env(world(), seed=5)
+    env = world()
+    seen = []
+    for name in ("reset", "step"):
+        ask = getattr(env, name)
+
+        def watched(*args, ask=ask, **options):
+            seen.append(ask(*args, **options))
+            return seen[-1]
+
+        setattr(env, name, watched)
+    error = None
+    try:
+        with np.errstate(all="ignore"):
+            exec(finding.replay, {"env": env, "np": np})
+    except ZeroDivisionError as raised:
+        error = raised
+    obs, reward = seen[-1][0], (0.0 if len(seen[-1]) == 2 else seen[-1][1])
+    sound = np.isfinite(obs).all() and env.observation_space.contains(obs.astype(np.float32)) and np.isfinite(reward)
+    assert error is not None or not sound
+
+
 def test_where_a_fault_was_is_said():
     assert "step 12" in str(check_env(NanLater()))
     assert "step 7" in str(check_env(InfiniteReward()))
@@ -422,7 +472,7 @@ def test_a_picture_is_said_to_be_categories_or_one_object():
 
     small, large = check_env(Codes()), check_env(Photo())
     assert [(f.severity, f.name) for f in small] == [("note", "picture")]
-    assert "36 whole numbers, each taken for a category" in str(small)
+    assert "an image of shape (6, 6): each of its 36 numbers is a category" in str(small)
     assert [(f.severity, f.name) for f in large] == [("warning", "picture")]
     assert "FeatureMap" in str(large)
 

@@ -128,11 +128,18 @@ def test_without_a_command_the_help_is_shown_as_it_stands(
 def test_worlds_come_first_among_environments(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = call(capsys, "envs")
     assert code == 0
-    ids = [line.split()[0] for line in out.splitlines()]
-    assert ids[0].startswith("cmerl/")
-    assert {"cmerl/RiverSwim-v0", "MountainCar-v0", "CliffWalking-v1"} <= set(ids)
+    head, *rows = (line.split() for line in out.splitlines())
+    assert head == ["environment", "horizon", "module"]
+    assert rows[0][0].startswith("cmerl/")
+    horizons = {id: horizon for id, horizon, _ in rows}
+    assert horizons["cmerl/RiverSwim-v0"] == "20"
+    assert horizons["cmerl/DeepSea-v0"] == str(cmerl.envs.DeepSea().horizon)
+    assert horizons["CartPole-v1"] == "500"
+    assert horizons["CliffWalking-v1"] == "–"
+    assert "GymV21Environment-v0" not in horizons  # needs a package that is not there
+    assert "Ant-v2" not in horizons  # was withdrawn
     code, out, _ = call(capsys, "envs", "mountain")
-    assert [line.split()[0] for line in out.splitlines()] == ["MountainCar-v0", "MountainCarContinuous-v0"]
+    assert [line.split()[0] for line in out.splitlines()[1:]] == ["MountainCar-v0", "MountainCarContinuous-v0"]
 
 
 def test_agents_are_listed_with_their_options(capsys: pytest.CaptureFixture[str]) -> None:
@@ -141,6 +148,62 @@ def test_agents_are_listed_with_their_options(capsys: pytest.CaptureFixture[str]
     assert "cme-rl: Reinforcement learning with conditional mean embeddings" in out
     assert "bonus" in out
     assert [line.partition(":")[0] for line in out.splitlines() if line[0] != " "] == cmerl.agents.names()
+
+
+def test_every_option_of_every_agent_has_a_meaning(capsys: pytest.CaptureFixture[str]) -> None:
+    _, out, _ = call(capsys, "agents")
+    options = [line for line in out.splitlines() if line.startswith("    ")]
+    assert [line for line in options if "  " not in line.strip()] == []
+    assert " at 0x" not in out  # a function is told by its name
+    assert "    B_V: float | Auto = 'auto'  see B_P" in options
+
+
+def test_examples_in_help_keep_their_lines(capsys: pytest.CaptureFixture[str]) -> None:
+    from cmerl.cli import theory
+
+    for name in ("gain", "radius", "regret", "pac"):
+        _, out, _ = call(capsys, "theory", name, "--help")
+        examples = (getattr(theory, name).__doc__ or "").partition("Examples:\n")[2].split("\n")
+        for example in examples:
+            assert example.strip() in [line.strip() for line in out.splitlines()]
+
+
+def test_a_module_in_the_current_directory_can_be_allowed(tmp_path: Path) -> None:
+    (tmp_path / "my_plant.py").write_text(
+        "import gymnasium\nfrom cmerl.envs import RiverSwim\n"
+        "gymnasium.register('MyPlant-v0', entry_point='my_plant:RiverSwim')\n"
+    )
+    script = "from cmerl.cli import main; import sys; main(sys.argv[1:])"  # as the command cmerl: no '' in sys.path
+    options = [
+        "--allow-env-module",
+        "my_plant",
+        "--agent",
+        "random",
+        "--episodes",
+        "2",
+        "--jobs",
+        "1",
+        "--out",
+        "run",
+    ]
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", script, "run", "MyPlant-v0", *options],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    assert len((tmp_path / "run" / "episodes.jsonl").read_text().splitlines()) == 2
+
+
+def test_without_ray_no_run_directory_is_left(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "ray", None)
+    code, _, err = call(capsys, "run", "cmerl/RiverSwim-v0", "--engine", "ray", "--out", tmp_path / "run")
+    assert code == 2
+    assert err == "cmerl: engine 'ray' needs the extra: pip install 'cmerl[ray]'\n"
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_one_agent_is_told_with_types_defaults_and_a_line_each(capsys: pytest.CaptureFixture[str]) -> None:

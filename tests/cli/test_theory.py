@@ -89,3 +89,34 @@ def test_mistakes_are_one_sentence_and_code_2(capsys, arguments, sentence):
     error = capsys.readouterr().err
     assert sentence in error
     assert "Traceback" not in error
+
+
+def told(capsys, *arguments):
+    assert call("theory", *arguments) == 0
+    return capsys.readouterr().out
+
+
+def test_a_table_comes_with_its_constants_a_legend_and_a_verdict(capsys):
+    out = told(capsys, "regret", "--env", "cmerl/RiverSwim-v0")
+    assert "with H = 20, λ = 1, δ = 0.1, B_V = 48.99, B_P = 3.464, ζ = 0" in out
+    assert "informative from: episodes from which the bound is below the trivial one" in out
+    paper, tight = informative_from(**RIVERSWIM), informative_from(form="tight", **RIVERSWIM)
+    last = f"The paper bound says nothing below {paper:.2g} episodes; the tight bound says nothing below {tight:.2g}"
+    assert out.splitlines()[-1].startswith(last)
+
+    out = told(capsys, "regret", "--states", "6", "--actions", "2", "--zeta", "1")
+    assert "the paper bound says nothing, however many the episodes" in out.lower()
+
+    out = told(capsys, "pac", "--env", "cmerl/RiverSwim-v0", "--epsilon", "1,5")
+    count = pac_episodes(epsilon=1.0, failure=0.1, form="tight", **RIVERSWIM)
+    assert out.splitlines()[-1] == f"For ε = 1 the tight form asks for {count:.2g} episodes."
+
+    out = told(capsys, "radius", "--env", "cmerl/RiverSwim-v0", "--episodes", "50")
+    found = radii(episodes=50, **RIVERSWIM)
+    times = found["paper"] / found["tight"]
+    assert out.splitlines()[-1] == f"At episode 50 the tight radius is {times:.3g} times smaller than the paper's."
+
+    out = told(capsys, "gain", "--points", "12", "--counts", "10,100")
+    low, high = (information_gain(Delta(), N, lam=1.0, candidates=12).upper for N in (10, 100))
+    assert out.splitlines()[-1] == f"100 observations tell at most {high:.3g} nats, {high - low:.3g} more than 10."
+    assert "with λ = 1, 12 points" in out

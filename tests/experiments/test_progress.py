@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.progress import Progress, TextColumn
 
 from cmerl.experiments.engines import EpisodeFinished, UnitFailed, UnitFinished, UnitStarted
-from cmerl.experiments.progress import _Bars, _line_per_unit, status
+from cmerl.experiments.progress import _Bars, _line_per_unit, columns, status
 from cmerl.experiments.spec import parse
 from cmerl.experiments.store import Ledger, RunDirectory
 
@@ -46,11 +46,11 @@ def test_bars_come_with_units_and_go_with_them(ledger: Ledger) -> None:
         show(event, ledger)
         return [f"{task.description} {task.completed}" for task in bars.tasks]
 
-    assert tell(UnitStarted(first)) == ["all 0", f"{first.title} 0"]
-    assert tell(EpisodeFinished(first, LINE)) == ["all 1", f"{first.title} 1"]
-    assert tell(UnitStarted(first)) == ["all 1", f"{first.title} 1"]  # again, after its worker was killed
-    assert tell(UnitStarted(second)) == ["all 1", f"{first.title} 1", f"{second.title} 0"]
-    assert tell(UnitFinished(first, {})) == ["all 1", f"{second.title} 0"]
+    assert tell(UnitStarted(first)) == ["all 0", "seed 0 0"]  # one world and one agent need no name
+    assert tell(EpisodeFinished(first, LINE)) == ["all 1", "seed 0 1"]
+    assert tell(UnitStarted(first)) == ["all 1", "seed 0 1"]  # again, after its worker was killed
+    assert tell(UnitStarted(second)) == ["all 1", "seed 0 1", "seed 1 0"]
+    assert tell(UnitFinished(first, {})) == ["all 1", "seed 1 0"]
     assert tell(UnitFailed(second, "no [bold]luck")) == ["all 1"]
     shown = console.file.getvalue()  # type: ignore[attr-defined]
     assert f"{first.title}: 1 episodes  mean return -123.5" in shown
@@ -68,3 +68,17 @@ def test_without_a_terminal_there_is_a_line_for_each_finished_unit(
         capsys.readouterr().err
         == f"{unit.title}: 1 episodes  mean return -123.5  best -123.5  regret 0.5123  0.256 s each\n"
     )
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 100, 160])
+def test_bars_fit_the_terminal(ledger: Ledger, width: int) -> None:
+    console = Console(file=io.StringIO(), width=width, color_system=None)
+    bars = Progress(*columns(width), console=console, auto_refresh=False, expand=True)
+    name = "cmerl/CartPoleSwingUp-v0 · balanced · seed 10"
+    bars.add_task(name, total=1000, completed=999, status=status(LINE, -110.0))
+    console.print(bars.get_renderable())
+    (row,) = console.file.getvalue().splitlines()  # type: ignore[attr-defined]
+    assert len(row) <= width
+    assert row.count("━") >= 9
+    assert "999/1000" in row
+    assert ("return" in row) == (width >= 60)

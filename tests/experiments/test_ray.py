@@ -209,7 +209,7 @@ def _timeless(record: bytes) -> str:
 def test_what_a_failing_worker_logs_reaches_the_driver(unit) -> None:
     broken = unit.model_copy(update={"agent": unit.agent.model_copy(update={"options": {"lam": -1.0}})})
     _, others = messages_of(broken, [])
-    assert "lam" in others[-1]["failure"]
+    assert "lam" in others[-1]["failure"].message
     assert "Traceback" in others[0]["log"]
 
 

@@ -108,9 +108,38 @@ def test_unbounded_coordinates_are_drawn_around_the_first_episode() -> None:
     assert chart.index(np.array([[100.0, 0.0]])).tolist() == [len(chart.observations) - len(y)]
 
 
+def test_more_than_two_coordinates_are_drawn_as_a_slice_of_those_that_moved_most() -> None:
+    box = gymnasium.spaces.Box(-1.0, 1.0, (4,), np.float64)
+    env = type("World", (gymnasium.Env,), {"observation_space": box})()
+    seen = [np.array([0.1, -0.9, 0.3, -0.5]), np.array([0.2, 0.9, 0.3, 0.0]), np.array([0.1, 0.0, 0.3, 0.5])]
+    chart = chart_of(env, seen)
+    assert chart.dims == (1, 3)
+    points = chart.observations
+    assert np.unique(points[:, [0, 2]], axis=0).tolist() == [[0.1, 0.3]]  # held at their medians
+    assert len(np.unique(points[:, [1, 3]], axis=0)) == len(points) == len(chart.axes[0]) * len(chart.axes[1])
+    assert chart.about()["held"] == [[0, 0.1], [2, 0.3]]
+    assert np.abs(points[chart.index(np.array(seen))][:, [1, 3]] - np.array(seen)[:, [1, 3]]).max() < 0.04
+
+
+def test_the_last_episode_has_a_snapshot_too() -> None:
+    agent = agents.CMERL(gymnasium.make("cmerl/RiverSwim-v0"), seed=0)
+    recorder, taken = Recorder(agent, 5), []
+
+    def keep(agent: Any, record: Any) -> None:
+        recorder.see(agent.lesson())
+        taken.extend(recorder.snapshot().values())
+
+    agent.learn(5, callback=keep)
+    assert [snapshot["episode"] for snapshot in taken] == [1, 2, 4, 5]
+
+
 def test_what_cannot_be_drawn_has_no_snapshots() -> None:
-    for name in ("CartPole-v1", "Blackjack-v1"):
-        assert chart_of(gymnasium.make(name), [gymnasium.make(name).observation_space.sample()]) is None
+    wide = gymnasium.spaces.Box(-1.0, 1.0, (50,), np.float64)
+    env = type("World", (gymnasium.Env,), {"observation_space": wide})()
+    assert chart_of(env, [wide.sample()]) is None
+    assert (
+        chart_of(gymnasium.make("Blackjack-v1"), [gymnasium.make("Blackjack-v1").observation_space.sample()]) is None
+    )
     assert follow(agents.make("random", gymnasium.make("CartPole-v1"), seed=0), 1)[0] == []
 
 
@@ -131,7 +160,7 @@ def test_a_resumed_unit_takes_the_same_snapshots(tmp_path) -> None:
         assert 1 < len(journal.records()) < 9
         play(unit, journal)
     whole, cut = snapshots("whole"), snapshots("cut")
-    assert [snapshot["episode"] for snapshot in whole] == [1, 2, 4, 8]
+    assert [snapshot["episode"] for snapshot in whole] == [1, 2, 4, 8, 9]
     for a, b in zip(whole, cut, strict=True):
         for key in a:
             np.testing.assert_array_equal(a[key], b[key])

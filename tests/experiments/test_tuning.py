@@ -15,12 +15,13 @@ from cmerl import experiments
 from cmerl.errors import InputError
 from cmerl.experiments import engines, tuning
 from cmerl.experiments.engines.base import EpisodeFinished, UnitFailed, UnitFinished
+from cmerl.experiments.failures import sentence
 from cmerl.experiments.journal import FileJournal, Tail
 from cmerl.experiments.packing import unpack
-from cmerl.experiments.statistics import paired_difference
+from cmerl.experiments.statistics import Comparison, paired_difference
 from cmerl.experiments.tuning import search
 from cmerl.experiments.tuning.spec import with_options
-from cmerl.experiments.units import play, sentence
+from cmerl.experiments.units import play
 
 SPEC: dict[str, Any] = {
     "environments": [{"id": "cmerl/Chain-v0", "label": "chain", "options": {"states": 4}}],
@@ -222,5 +223,30 @@ def test_the_command_says_which_seeds_were_for_what(tmp_path, monkeypatch, capsy
     assert "2 trials on seeds 6, 7" in said
     assert "best options (trial" in said
     assert "against the default on seeds 0–5, none of which was tuned on" in said
-    assert "chain: cumulative regret" in said
+    assert "chain: no better than the default, p = " in said
+    assert "(cumulative regret improved by " in said
+
     assert (tmp_path / "runs" / "small-tuned" / "study.db").exists()
+    pytest.importorskip("plotly")
+    with pytest.raises(SystemExit) as end:
+        cmerl.cli.main(["report", "runs/small-tuned"])
+    assert end.value.code == 0
+    page = (tmp_path / "runs" / "small-tuned" / "report.html").read_text(encoding="utf-8")
+    assert "Settings that were tried" in page
+    assert "chain: no better than the default" in page
+
+
+@pytest.mark.parametrize(
+    ("tuned", "p", "objective", "wanted"),
+    [
+        ([3.0] * 8, 0.01, "regret", "better than the default, p = 0.01 (cumulative regret improved by 2,"),
+        ([7.0] * 8, 0.01, "regret", "worse than the default, p = 0.01 (cumulative regret improved by -2,"),
+        ([7.0] * 8, 0.01, "return", "better than the default, p = 0.01 (mean return improved by 2,"),
+        ([4.9] * 8, 0.12, "regret", "no better than the default, p = 0.12 (cumulative regret improved by 0.1,"),
+    ],
+)
+def test_an_improvement_is_positive_and_a_verdict_is_in_words(tuned, p, objective, wanted, tmp_path) -> None:
+    difference = paired_difference(tuned, [5.0] * 8, seed=0)
+    comparison = Comparison("chain", "tuned", "default", difference, p)
+    found = tuning.Tuned({}, 0, 1, 0, objective, [8], list(range(8)), (comparison,), tmp_path)
+    assert found.verdicts()[0].startswith(f"chain: {wanted}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 import worlds
 
 from cmerl import experiments
+from cmerl.cli import main
 
 MODULE = '''
 import os
@@ -70,6 +72,32 @@ def test_a_world_that_fails_is_told_and_goes_on_once_it_is_mended(switch: Path, 
     assert mended.finished
     assert mended.failures == []
     assert len(mended.episodes) == 10
+
+
+def test_a_failure_names_the_line_that_raised_and_where_its_traceback_is(
+    switch: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    switch.write_text("raise")
+    spec = switch.parent / "spec.json"
+    world = {"id": "Failing-v0", "label": "failing", "options": {"switch": str(switch)}}
+    agents, modules = ["random"], ["failing_world"]
+    settings = {"episodes": 5, "seeds": 2, "jobs": 1, "allow_env_modules": modules}
+    spec.write_text(json.dumps({"environments": [world], "agents": agents, **settings}))
+    run = switch.parent / "run"
+    with pytest.raises(SystemExit) as end:
+        main(["run", str(spec), "--out", str(run)])
+    assert end.value.code == 1
+    told = capsys.readouterr().err
+    line = 1 + MODULE.splitlines().index('            raise RuntimeError("the pump\\nis broken")')
+    assert told.count("failing · random · seeds 0, 1 failed: episode 3, step 0: the environment's reset raised") == 1
+    place = f'failing_world.py, line {line}, in reset: raise RuntimeError("the pump\\nis broken")'
+    assert place in told
+    assert f"2 of 2 runs failed: the tracebacks are in {run / 'run.log'}; once the cause is mended" in told
+    assert f"cmerl resume {run} goes on" in told
+    assert (run / "run.log").read_text().count('raise RuntimeError("the pump\\nis broken")') == 2
+    results = experiments.load(run)
+    assert [(f["seed"], f["episodes"], place in f["where"]) for f in results.failures] == [(0, 3, True), (1, 3, True)]
+    assert "2 failed" in repr(results)
 
 
 def test_an_observation_that_cannot_say_its_name_is_refused_in_every_room() -> None:

@@ -119,6 +119,32 @@ def test_the_slider_goes_through_episodes_and_the_maps_follow(page) -> None:
     assert seen == [("1", 20), ("2", 40), ("4", 80)]  # every episode has twenty steps
 
 
+def test_single_seeds_can_be_shown(page) -> None:
+    regret = "document.getElementById('env-0-regret')"
+    before = script(page, f"{regret}.data.length")
+    button = page.find_element("css selector", "[data-seeds]")
+    button.click()
+    assert script(page, f"{regret}.data.length") == before + 9  # three agents of three seeds
+    button.click()
+    assert script(page, f"{regret}.data.length") == before
+    assert browser.complaints(page) == []
+
+
+def test_a_printed_page_fits_a4(page, address) -> None:
+    width = round((210 - 2 * 14) / 25.4 * 96)  # the style sheet's margins, in CSS pixels
+    browser.size(page, width)
+    page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    browser.show(page, address)
+    page.execute_script("window.dispatchEvent(new Event('beforeprint'))")
+    assert script(page, "document.documentElement.scrollWidth") <= width
+    boxes = "[...document.querySelectorAll('.main-svg, table, td, pre, figure')]"
+    edges = f"{boxes}.map(e => e.getBoundingClientRect().right)"
+    assert max(script(page, edges)) <= width + 1
+    page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+    browser.size(page, 1440)
+    browser.show(page, address)
+
+
 @pytest.mark.parametrize("width", [375, 1440])
 @pytest.mark.parametrize("dark", [False, True])
 def test_the_page_is_readable_on_any_screen_in_any_light(page, width: int, dark: bool) -> None:

@@ -12,17 +12,18 @@ import gymnasium
 import numpy as np
 
 from cmerl.agents.base import find_horizon
-from cmerl.checking.episodes import Env, Episode, global_seeds, play, random_actions
+from cmerl.checking.episodes import RANDOM, Env, Episode, global_seeds, play, random_actions, written
 from cmerl.checking.report import SEVERITIES, Finding, Report
 from cmerl.envs.checks import check_count
 from cmerl.errors import InputError
 from cmerl.spaces import StateSpace
 from cmerl.spaces.actions import ActionSet
-from cmerl.spaces.parts import take_apart
+from cmerl.spaces.parts import IMAGE_FIX, take_apart
 from cmerl.spaces.structured import default_kernel
 
 LONGEST = 500  # steps of an episode that is played to look at it
 MANY_COLUMNS = 30
+MANY_CATEGORIES = 200  # numbers of an image, above which equal ones are rare
 SLOW_STEP = 0.05  # seconds
 PATIENCE = 2.0  # seconds for an episode
 SOME, OTHER = 1, 2  # seeds of global generators
@@ -41,17 +42,20 @@ def check_env(env: Env, *, horizon: int | None = None, seed: int = 0) -> Report:
     check_count("seed", seed, least=0)
     if horizon is not None:
         check_count("horizon", horizon)
-    findings, choices = _check_interface(env, horizon)
+    findings, choices = _check_interface(env)
     try:
-        limit = find_horizon(env, horizon)
-    except InputError:
-        limit = 0  # none that could be missed
+        limit, missing = find_horizon(env, horizon), ""
+        choices["horizon"] = f"{limit} steps"
+    except InputError as error:
+        limit, missing = 0, str(error)  # none that could be missed
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what there is to say is said below
         episodes = _explore(env, seed, min(limit or LONGEST, LONGEST))
         findings += _check_steps(env, episodes, limit)
         if not any(e.error for e in episodes):
             findings += _check_repeatable(env, episodes[0], seed)
+    if missing:
+        findings.append(Finding("warning", "horizon", missing, _suggest_horizon(episodes)))
     findings += _check_use(env, episodes)
     order = {severity: i for i, severity in enumerate(SEVERITIES)}
     taken = sum(len(e.steps[1:]) for e in episodes)  # a reset that failed left none
@@ -64,11 +68,12 @@ def check_env(env: Env, *, horizon: int | None = None, seed: int = 0) -> Report:
     )
 
 
-def _check_interface(env: Env, horizon: int | None) -> tuple[list[Finding], dict[str, str]]:
-    """Spaces and horizon, before anything is played."""
-    findings, choices = [], {}
+def _check_interface(env: Env) -> tuple[list[Finding], dict[str, str]]:
+    """Spaces, before anything is played."""
+    findings: list[Finding] = []
+    choices: dict[str, str] = {}
     try:
-        states = StateSpace.of(env.observation_space)
+        states = StateSpace.of(env.observation_space, warn=False)  # it is among the findings
         choices["observations"] = states.describe()
         findings += _check_objects(states)
         if states.dims > MANY_COLUMNS and not states.integer:
@@ -82,44 +87,49 @@ def _check_interface(env: Env, horizon: int | None) -> tuple[list[Finding], dict
         choices["actions"] = ActionSet.of(env.action_space).describe()
     except InputError as error:
         findings.append(Finding("error", "action space", str(error), "see cmerl.wrappers.DiscreteActions"))
-    try:
-        choices["horizon"] = f"{find_horizon(env, horizon)} steps"
-    except InputError as error:
-        findings.append(Finding("warning", "horizon", str(error), "an agent needs to know how long an episode is"))
     return findings, choices
+
+
+def _suggest_horizon(episodes: Sequence[Episode]) -> str:
+    """A horizon from the episodes that were played."""
+    ended = [len(e.steps) - 1 for e in episodes if e.steps and (e.steps[-1].terminated or e.steps[-1].truncated)]
+    if not ended:
+        return f"no episode ended by itself within {LONGEST} steps: pass --horizon (horizon=…), the steps that matter"
+    return (
+        f"the longest of {len(ended)} episodes that ended took {max(ended)} steps: --horizon {max(ended)} "
+        f"(horizon={max(ended)}) covers it; a good policy may need more"
+    )
 
 
 def _check_objects(states: StateSpace) -> list[Finding]:
     """Which kernels objects get by default, and what is a picture."""
     findings = []
     for part in states.parts:
-        if part.space is not None and isinstance(part.space, gymnasium.spaces.Box):
-            what = f"{part.where} is a picture of {part.space.shape}: equal pictures are one state, others are unlike"
-            fix = "pass kernel=cmerl.kernels.FeatureMap(function, RBF(…)) with features that you extract"
-            findings.append(Finding("warning", "picture", what, fix))
+        if part.image is not None:
+            large = part.space is not None or len(part.low) > MANY_CATEGORIES
+            findings.append(Finding("warning" if large else "note", "picture", part.image, IMAGE_FIX))
         elif part.space is not None:
             what = f"{part.where} is a {type(part.space).__name__}, compared by {default_kernel(part.space)!r}"
             fix = "if another kernel fits better, pass it as kernel=…"
             findings.append(Finding("note", "objects", what, fix))
-        elif part.kind == "categories" and len(part.shape) > 1:
-            what = f"{part.where} is a picture of {len(part.low)} whole numbers, each taken for a category"
-            fix = "if they are colours, pass kernel=cmerl.kernels.FeatureMap(function, RBF(…)) with your features"
-            findings.append(Finding("note", "picture", what, fix))
     return findings
 
 
 def _explore(env: Env, seed: int, steps: int) -> list[Episode]:
     """Random actions, and where numbers go wrong first: extreme actions held."""
-    attempts: list[Iterator[Any]] = [random_actions(env.action_space, seed + i) for i in range(2)]
+    attempts: list[tuple[str, Iterator[Any]]] = [
+        (RANDOM, random_actions(env.action_space, seed + i)) for i in range(2)
+    ]
     try:
         actions = ActionSet.of(env.action_space).values
-        attempts += [itertools.repeat(actions[0]), itertools.repeat(actions[-1])]
+        attempts += [(written(action), itertools.repeat(action)) for action in (actions[0], actions[-1])]
     except InputError:
         pass
     episodes = []
-    for i, attempt in enumerate(attempts):
+    for i, (words, attempt) in enumerate(attempts):
         with global_seeds(SOME):
-            episodes.append(play(env, seed=seed + i, actions=attempt, steps=steps, patience=PATIENCE))
+            episode = play(env, seed=seed + i, actions=attempt, steps=steps, patience=PATIENCE)
+        episodes.append(replace(episode, seed=seed + i, action=words))
         if episodes[-1].error is not None:
             break
     return episodes
@@ -129,6 +139,7 @@ def _check_steps(env: Env, episodes: Sequence[Episode], horizon: int) -> list[Fi
     """Everything that a single step can be blamed for, each kind once."""
     found: dict[str, Finding] = {}
     for number, episode in enumerate(episodes):
+        known = set(found)
         if episode.error is not None:
             call = f"step {len(episode.steps)}" if episode.steps else "reset"
             what = f"{call} of an episode raised {type(episode.error).__name__}: {episode.error}"
@@ -139,16 +150,26 @@ def _check_steps(env: Env, episodes: Sequence[Episode], horizon: int) -> list[Fi
         if episode.changed_action is not None:
             what = f"step {episode.changed_action} changed the action array that it was given"
             _add(found, "warning", "action changed", what, "copy the action inside step before changing it")
+        known = _show_how(found, known, episode, len(episode.steps))
         for i, step in enumerate(episode.steps):
             where = f"step {i} of episode {number}" if i else f"the reset of episode {number}"
             _check_observation(found, env.observation_space, step.obs, where)
             if i:
                 _check_outcome(found, step.reward, step.terminated, step.truncated, where)
+            known = _show_how(found, known, episode, i)
         last = episode.steps[-1] if episode.steps else None
         if last is not None and last.truncated and not last.terminated and len(episode.steps) - 1 < horizon:
             what = f"an episode was truncated after {len(episode.steps) - 1} of {horizon} steps"
             _add(found, "warning", "truncated early", what, "pass that number as horizon, or terminate instead")
+            _show_how(found, known, episode, len(episode.steps) - 1)
     return list(found.values())
+
+
+def _show_how(found: dict[str, Finding], known: set[str], episode: Episode, steps: int) -> set[str]:
+    """Tell how to see what was newly found again; the names that are known by then."""
+    for name in found.keys() - known:
+        found[name] = replace(found[name], replay=episode.replay(steps))
+    return set(found)
 
 
 def _add(found: dict[str, Finding], severity: Any, name: str, what: str, fix: str) -> None:
@@ -220,17 +241,19 @@ def _check_repeatable(env: Env, first: Episode, seed: int) -> list[Finding]:
     if where is not None:
         what = f"reset(seed={seed}) and the same actions gave different episodes, from {_at(where)} on"
         fix = "draw from self.np_random after super().reset(seed=seed), and let reset undo what step did"
-        return [Finding("warning", "not reproducible", what, fix)]
+        return [Finding("warning", "not reproducible", what, fix, first.replay(where))]
     where = first.first_difference(second)
     if where is not None:
         what = f"an episode with the same seed and actions went differently after others, from {_at(where)} on"
-        return [Finding("error", "stateful reset", what, "let reset put back everything that step changes")]
+        fix = "let reset put back everything that step changes"
+        return [Finding("error", "stateful reset", what, fix, first.replay(where))]
     drew = first.drew
     where = first.first_difference(again(OTHER))
     if where is not None:
         source = " and ".join(drew) or "global state"
         what = f"the episode depends on {source}, which reset(seed=…) does not seed, from {_at(where)} on"
-        return [Finding("warning", "global randomness", what, "draw from self.np_random instead")]
+        fix = "draw from self.np_random instead"
+        return [Finding("warning", "global randomness", what, fix, first.replay(where))]
     if drew:
         what = f"the environment draws from {' and '.join(drew)}, though its episodes did not depend on it here"
         return [Finding("note", "global generator", what, "draw from self.np_random instead")]

@@ -14,6 +14,7 @@ import gymnasium
 import numpy as np
 
 Env = gymnasium.Env[Any, Any]
+RANDOM = "env.action_space.sample()"
 
 
 @dataclass
@@ -45,6 +46,8 @@ class Episode:
         drew: which global generators were drawn from.
         reset_seconds: duration of the reset.
         step_seconds: duration of all steps.
+        seed: that it was reset with.
+        action: every action, as Python writes it; ``RANDOM`` where they were drawn from the space with the same seed.
     """
 
     steps: list[Step] = field(default_factory=list)
@@ -54,6 +57,17 @@ class Episode:
     drew: tuple[str, ...] = ()
     reset_seconds: float = 0.0
     step_seconds: float = 0.0
+    seed: int = 0
+    action: str = RANDOM
+
+    def replay(self, steps: int) -> str:
+        """Python that plays the first steps of the episode again."""
+        lines = [f"env.reset(seed={self.seed})"]
+        if steps:
+            lines += [f"for _ in range({steps}): env.step({self.action})"]
+        if steps and self.action == RANDOM:
+            lines = [f"env.action_space.seed({self.seed})", *lines]
+        return "\n".join(lines)
 
     def first_difference(self, other: Episode) -> int | None:
         """The first step at which two episodes differ; None if they do not."""
@@ -104,6 +118,11 @@ def same(a: Any, b: Any) -> bool:
         x, y = np.asarray(a), np.asarray(b)
         return x.shape == y.shape and bool(np.array_equal(x, y, equal_nan=x.dtype.kind == "f"))
     return bool(a == b)
+
+
+def written(action: Any) -> str:
+    """An action as Python writes it."""
+    return f"np.{action!r}" if isinstance(action, np.ndarray) else repr(getattr(action, "item", lambda: action)())
 
 
 def random_actions(space: gymnasium.Space[Any], seed: int) -> Iterator[Any]:

@@ -20,15 +20,18 @@ class Finding:
         name: short, for scripts.
         what: what was seen, and where, in one sentence.
         fix: what to do.
+        replay: Python that shows it again in a new ``env``, where it was seen at a step; else "".
     """
 
     severity: Severity
     name: str
     what: str
     fix: str
+    replay: str = ""
 
     def __str__(self) -> str:
-        return f"{self.severity}: {self.what}\n    {self.fix}"
+        lines = [f"{self.severity}: {self.what}", self.fix, *(f"  {line}" for line in self.replay.splitlines())]
+        return "\n    ".join(lines)
 
 
 @dataclass(frozen=True)

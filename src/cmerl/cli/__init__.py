@@ -91,6 +91,8 @@ def app() -> Any:
             continue
         module = import_module(f"cmerl.cli.{name}")
         if isinstance(module.command, typer.Typer):
+            for sub in module.command.registered_commands:
+                sub.help = _help(sub.callback)
             application.add_typer(module.command, name=name)
         else:
             application.command(name, help=_help(module.command))(module.command)
@@ -105,7 +107,7 @@ def _root(
     pass
 
 
-def _help(command: Callable[..., Any]) -> str:
+def _help(command: Callable[..., Any] | None) -> str:
     """A command's docstring, with its examples left as they stand."""
     return (inspect.getdoc(command) or "").replace("Examples:\n", "\b\nExamples:\n")
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+if TYPE_CHECKING:
+    from cmerl.checking.report import Finding
 
 
 def command(
@@ -38,7 +41,7 @@ def command(
             world.close()
     console = Console(highlight=False)
     if report.findings:
-        console.print(_table(f"{env}: found", [(_coloured(f.severity), _two_lines(f.what, f.fix)) for f in report]))
+        console.print(_table(f"{env}: found", [(_coloured(f.severity), _lines(f)) for f in report]))
     else:
         console.print(f"{env}: nothing to complain about")
     console.print(_table(f"{env}: automatic choices", list(report.choices.items())))
@@ -63,8 +66,9 @@ def _coloured(severity: str) -> str:
     return f"[{colours[severity]}]{severity}[/]"
 
 
-def _two_lines(what: str, fix: str) -> str:
+def _lines(finding: Finding) -> str:
     """A finding, in which rich is to find no markup but ours."""
     from rich.markup import escape
 
-    return f"{escape(what)}\n[dim]{escape(fix)}[/]"
+    replay = f"\n[dim]to see it again:[/]\n{escape(finding.replay)}" if finding.replay else ""
+    return f"{escape(finding.what)}\n[dim]{escape(finding.fix)}[/]{replay}"

@@ -13,9 +13,10 @@ def command(
         list[str] | None, typer.Option(help="List the environments of this module too.", metavar="M")
     ] = None,
 ) -> int:
-    """List environments.
+    """List the environments that can be made here.
 
-    First cmerl's worlds, whose optimum is known, then Gymnasium's: id, steps per episode, module.
+    First cmerl's worlds, whose optimum is known, then Gymnasium's: id, horizon (steps per episode), module. Where
+    there is a dash, say --horizon.
 
     Examples:
         cmerl envs
@@ -24,12 +25,13 @@ def command(
     """
     from cmerl.experiments.environments import list_environments
 
-    found = [row for row in list_environments(allow_env_module or ()) if pattern.lower() in row[0].lower()]
+    found = list_environments(allow_env_module or (), pattern)
     if not found:
         from cmerl.errors import InputError
 
-        raise InputError(f"no environment's id contains {pattern!r}: cmerl envs lists all")
+        raise InputError(f"no environment's id contains {pattern!r}: cmerl envs lists all that can be made here")
     width = max(len(id) for id, _, _ in found)
-    for id, steps, module in found:
-        typer.echo(f"{id:<{width}}  {steps:>6}  {module}")
+    typer.echo(f"{'environment':<{width}}  {'horizon':>7}  module")
+    for id, horizon, module in found:
+        typer.echo(f"{id:<{width}}  {'–' if horizon is None else horizon:>7}  {module}")
     return 0

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from cmerl.cli import FAILED_UNIT, INTERRUPTED, TERMINATED
+from cmerl.experiments.failures import told, what_now
 from cmerl.experiments.results import Results
 from cmerl.experiments.runner import resume
 
@@ -45,11 +46,13 @@ def session(
         typer.echo(f"stopped; go on with: cmerl resume {shlex.quote(str(directory))}", err=True)
         return TERMINATED if isinstance(interrupt, _Terminated) else INTERRUPTED
     typer.echo(table(results.summary()))
-    for failure in results.failures:
-        where = f"{failure['env']} · {failure['agent']} · seed {failure['seed']}"
-        typer.echo(f"cmerl: {where} failed: {failure['message']}", err=True)
+    failures = results.failures
+    for words, where in told(failures):
+        typer.echo(f"cmerl: {words}" + (f"\n       at {where}" if where else ""), err=True)
+    if failures:
+        typer.echo(f"cmerl: {what_now(len(failures), len(results.units), directory)}", err=True)
     typer.echo(f"results in {directory}")
-    return FAILED_UNIT if results.failures else 0
+    return FAILED_UNIT if failures else 0
 
 
 def _play(directory: Path, board: TensorBoard | None, options: dict[str, Any]) -> Results:

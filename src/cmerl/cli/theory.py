@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from cmerl.cli import theory_words
+
 if TYPE_CHECKING:
     from cmerl.theory import Setting
 
@@ -62,7 +64,10 @@ def gain(
     rows = tables.gain_rows(
         kernel, _wholes(counts), lam=lam, points=points, dimension=dimension, lengthscale=lengthscale
     )
-    return _show(f"maximal information gain, {kernel} kernel", rows, output)
+    held = {"delta": f"{points} points", "linear": f"{dimension} features"}
+    where = held.get(kernel, f"{points} points of [0, 1]^{dimension}, width {lengthscale:g}")
+    title = f"maximal information gain, {kernel} kernel"
+    return _show(title, rows, output, f"with λ = {lam:g}, {where}", theory_words.gain_verdict(rows))
 
 
 @command.command()
@@ -87,7 +92,9 @@ def radius(
     setting = _setting(env, states, actions, horizon, features, b_v, b_p, lam, delta, 0.0)
     from cmerl.theory import tables
 
-    return _show("confidence radii at their largest", tables.radius_rows(setting, _wholes(episodes)), output)
+    rows = tables.radius_rows(setting, _wholes(episodes))
+    about = theory_words.constants(setting)
+    return _show("confidence radii at their largest", rows, output, about, theory_words.radius_verdict(rows))
 
 
 @command.command()
@@ -114,7 +121,9 @@ def regret(
     setting = _setting(env, states, actions, horizon, features, b_v, b_p, lam, delta, zeta)
     from cmerl.theory import tables
 
-    return _show("bounds on cumulative regret", tables.regret_rows(setting, _wholes(episodes)), output)
+    rows = tables.regret_rows(setting, _wholes(episodes))
+    about = theory_words.constants(setting)
+    return _show("bounds on cumulative regret", rows, output, about, theory_words.regret_verdict(rows))
 
 
 @command.command()
@@ -142,7 +151,8 @@ def pac(
     from cmerl.theory import tables
 
     rows = tables.pac_rows(setting, _numbers(epsilon, float), failure)
-    return _show(f"episodes until ε-optimal with probability {1 - delta - failure:g}", rows, output)
+    title = f"episodes until ε-optimal with probability {1 - delta - failure:g}"
+    return _show(title, rows, output, theory_words.constants(setting), theory_words.pac_verdict(rows))
 
 
 def _setting(
@@ -191,8 +201,8 @@ def _wholes(text: str) -> list[int]:
     return _numbers(text, int)
 
 
-def _show(title: str, rows: list[dict[str, Any]], output: Path | None) -> int:
-    """Print a table, and write it to a file whose ending says how."""
+def _show(title: str, rows: list[dict[str, Any]], output: Path | None, constants: str, verdict: str) -> int:
+    """Print a table with its constants, a legend and a verdict, and write it to a file whose ending says how."""
     from rich.console import Console
     from rich.table import Table
 
@@ -201,7 +211,11 @@ def _show(title: str, rows: list[dict[str, Any]], output: Path | None) -> int:
         table.add_column(name, justify="right")
     for row in rows:
         table.add_row(*(_cell(value) for value in row.values()))
-    Console().print(table)
+    console = Console(highlight=False)
+    console.print(table)
+    for line in (constants, *theory_words.legend(rows)):
+        console.print(f"  {line}", style="dim")
+    typer.echo(f"{verdict[0].upper()}{verdict[1:]}")
     if output is not None:
         _write(title, rows, output)
     return 0

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from cmerl.cli.options import Jobs
+
 if TYPE_CHECKING:
     from cmerl.experiments.tuning import Tuned
 
@@ -20,15 +22,17 @@ def command(
     out: Annotated[
         Path | None, typer.Option(help="Where everything goes.  [default: runs/NAME-tuned]", metavar="DIR")
     ] = None,
+    jobs: Jobs = None,
 ) -> int:
     """Search an agent's options.
 
     Settings are compared on tuning seeds; the best then meets the default on other seeds, those of the spec. Ctrl-C
-    stops; the same command goes on, and with more --trials it searches further.
+    stops; the same command goes on, and with more --trials it searches further. An improvement is always positive.
+    cmerl report DIR makes a page of it.
 
     Examples:
         cmerl tune experiment.toml
-        cmerl tune experiment.toml --trials 60
+        cmerl tune experiment.toml --trials 60 --jobs 2
     """
     from cmerl.cli import INTERRUPTED
     from cmerl.experiments import tuning
@@ -36,7 +40,7 @@ def command(
     directory = out if out is not None else Path("runs") / f"{spec.stem}-tuned"
     settings = {} if trials is None else {"trials": trials}
     try:
-        found = tuning.tune(spec, out=directory, say=typer.echo, **settings)
+        found = tuning.tune(spec, out=directory, say=typer.echo, jobs=jobs, **settings)
     except KeyboardInterrupt:
         typer.echo("stopped; the same command goes on", err=True)
         return INTERRUPTED
@@ -55,12 +59,7 @@ def summary(found: Tuned) -> str:
     else:
         lines.append(f"best options (trial {found.trial + 1}): {json.dumps(found.options)}")
         lines.append(f"against the default on seeds {_listed(found.final_seeds)}, none of which was tuned on:")
-        what = "mean return" if found.objective == "return" else "cumulative regret"
-        for comparison in found.comparisons:
-            d, p = comparison.difference, comparison.adjusted_p
-            lines.append(f"  {comparison.env}: {what} {d.mean:+.4g} [{d.low:.4g}, {d.high:.4g}], p = {p:.2g}")
-            if d.seeds < 6:
-                lines.append("    (an interval needs 6 seeds: raise seeds in the spec)")
+        lines += [f"  {words}" for words in found.verdicts()]
     return "\n".join([*lines, f"everything in {found.directory}"])
 
 

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import inspect
+import os
+import sys
 import warnings
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Any
 
 import gymnasium
-from gymnasium.envs.registration import EnvSpec, registry
+from gymnasium.envs.registration import EnvSpec, load_env_creator, registry
 
-import cmerl  # noqa: F401 - registers its worlds
+from cmerl.agents.base import find_horizon
 from cmerl.errors import CmerlError, InputError
+from cmerl.experiments import own
 from cmerl.experiments.spec import EnvironmentSpec, WrapperSpec
 from cmerl.experiments.spec_errors import nearest
 
@@ -54,20 +57,32 @@ def make_environment(spec: EnvironmentSpec, allowed: Sequence[str] = ()) -> Envi
     """
     for module in allowed:
         _import_allowed(module)
-    registered = _registered(spec.id, allowed)
-    _check_options(spec, registered)
+    maker = _maker(spec, allowed)
     try:
         with warnings.catch_warnings():
             # What Gymnasium says of versions and spaces was for whoever chose the environment, not for every worker.
             warnings.filterwarnings("ignore", module="gymnasium")
-            env: Environment = gymnasium.make(registered, **spec.options)
+            env = maker(**spec.options)
     except CmerlError as error:
         raise InputError(f"environment {spec.id!r}: {error}") from error
     except Exception as error:
         raise InputError(f"environment {spec.id!r} cannot be made: {_reason(error)}") from error
+    if not isinstance(env, gymnasium.Env):
+        raise InputError(f"environment {spec.id!r} must be a Gymnasium environment; {type(env).__name__} is none")
     for wrapper in spec.wrappers:
         env = _wrap(env, wrapper, spec.id)
     return env
+
+
+def _maker(spec: EnvironmentSpec, allowed: Sequence[str]) -> Callable[..., Any]:
+    """What makes an environment: a callable of the user's own, or Gymnasium."""
+    if own.is_reference(spec.id):
+        maker = own.find(spec.id, allowed, "environment")
+        _check_names(maker, spec.options, f"environment {spec.id!r}")
+        return maker
+    registered = _registered(spec.id, allowed)
+    _check_options(spec, registered)
+    return lambda **options: gymnasium.make(registered, **options)
 
 
 def module_of(registered: EnvSpec) -> str:
@@ -81,16 +96,43 @@ def is_home(module: str, allowed: Sequence[str] = ()) -> bool:
     return any(module == root or module.startswith(root + ".") for root in (*HOME_MODULES, *allowed))
 
 
-def list_environments(allowed: Sequence[str] = ()) -> list[tuple[str, str, str]]:
-    """(id, steps per episode or "", module) of every environment that a spec may name, cmerl's first."""
+def list_environments(allowed: Sequence[str] = (), pattern: str = "") -> list[tuple[str, int | None, str]]:
+    """(id, horizon or None, module) of the environments that can be made here, cmerl's first.
+
+    Args:
+        allowed: modules beyond Gymnasium's and cmerl's, which are imported.
+        pattern: only ids that contain it.
+    """
     for module in allowed:
         _import_allowed(module)
-    rows = [
-        (id, str(found.max_episode_steps or ""), module_of(found).partition(".")[0])
-        for id, found in registry.items()
-        if is_home(module_of(found), allowed)
-    ]
+    rows = []
+    for id, found in list(registry.items()):
+        module = module_of(found)
+        if pattern.lower() in id.lower() and is_home(module, allowed):
+            made, horizon = _made(found)
+            rows += [(id, horizon, module.partition(".")[0])] if made else []
     return sorted(rows, key=lambda row: (row[2] != "cmerl", row[2], row[0]))
+
+
+def _made(registered: EnvSpec) -> tuple[bool, int | None]:
+    """Whether an environment can be made here, and its horizon if it has one."""
+    try:
+        if is_home(module_of(registered)) and not module_of(registered).startswith("gymnasium"):
+            # cmerl's own can be made, and some take a second to find their optimum: the signature says enough.
+            maker = load_env_creator(str(registered.entry_point))
+            horizon = inspect.signature(maker).parameters.get("horizon")
+            if horizon is not None and isinstance(horizon.default, int):
+                return True, horizon.default
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            env: Environment = gymnasium.make(registered, disable_env_checker=True)
+            env.close()
+    except Exception:  # a package that is missing, or an environment that has been withdrawn
+        return False, None
+    try:
+        return True, find_horizon(env, None)
+    except InputError:
+        return True, None
 
 
 def wrapper_names() -> list[str]:
@@ -99,6 +141,11 @@ def wrapper_names() -> list[str]:
 
 
 def _import_allowed(module: str) -> None:
+    """Import what the user allowed; a module beside which the user stands is found too, as with python -m."""
+    here = os.getcwd()
+    root = os.path.join(here, module.partition(".")[0])
+    if here not in sys.path and (os.path.isfile(f"{root}.py") or os.path.isdir(root)):
+        sys.path.append(here)  # last: it shadows nothing that is installed
     try:
         import_module(module)
     except Exception as error:  # whatever a module does when it is imported
@@ -164,7 +211,10 @@ def _check_options(spec: EnvironmentSpec, registered: EnvSpec) -> None:
 
 
 def _check_names(maker: Callable[..., Any], options: dict[str, Any], who: str, skip: int = 0) -> None:
-    parameters = list(inspect.signature(maker).parameters.values())[skip:]
+    try:
+        parameters = list(inspect.signature(maker).parameters.values())[skip:]
+    except ValueError:  # a builtin without a signature
+        return
     if any(p.kind is p.VAR_KEYWORD for p in parameters):
         return
     known = [p.name for p in parameters if p.kind in (p.KEYWORD_ONLY, p.POSITIONAL_OR_KEYWORD)]

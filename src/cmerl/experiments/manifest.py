@@ -11,7 +11,7 @@ from typing import Any
 from cmerl.experiments.spec import Spec
 
 FORMAT = 1
-PACKAGES = ("cmerl", "numpy", "scipy", "gymnasium", "joblib", "pydantic", "safetensors", "threadpoolctl")
+PACKAGES = ("cmerl", "numpy", "scipy", "gymnasium", "loky", "pydantic", "safetensors", "threadpoolctl")
 
 
 def make_manifest(spec: Spec, command: str) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from typing import Any
 
 from cmerl.experiments.engines.base import EpisodeFinished, Event, UnitFailed, UnitFinished, UnitStarted
 from cmerl.experiments.store import Ledger
+from cmerl.experiments.units import Unit
 
 Show = Callable[[Event, Ledger], None]
 
@@ -25,17 +26,29 @@ def shown(ledger: Ledger) -> Iterator[Show]:
     if not console.is_terminal:
         yield _line_per_unit
         return
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress
 
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(bar_width=20),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-        TextColumn("{task.fields[status]}"),
-    )
-    with Progress(*columns, console=console, speed_estimate_period=600) as bars:
+    with Progress(*columns(console.width), console=console, speed_estimate_period=600, expand=True) as bars:
         yield _Bars(bars, ledger)
+
+
+def columns(width: int) -> tuple[Any, ...]:
+    """Who, a bar, how many, how long, and the status, of which a narrow terminal shows what fits."""
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+    from rich.table import Column
+
+    name = Column(no_wrap=True, overflow="ellipsis", min_width=8, max_width=max(width // 3, 12))
+    bar = 20 if width >= 100 else 10
+    found = (
+        TextColumn("{task.description}", table_column=name),
+        BarColumn(bar_width=bar, table_column=Column(no_wrap=True, min_width=bar)),
+        MofNCompleteColumn(table_column=Column(no_wrap=True, min_width=7)),
+    )
+    if width < 60:
+        return found
+    status = Column(no_wrap=True, overflow="ellipsis", ratio=1)
+    left = TimeRemainingColumn(compact=width < 100, table_column=Column(no_wrap=True, min_width=5))
+    return (*found, left, TextColumn("{task.fields[status]}", table_column=status))
 
 
 def status(line: dict[str, Any], best: float) -> str:
@@ -56,6 +69,8 @@ class _Bars:
         done = sum(totals.episodes for totals in ledger.totals.values())
         total = ledger.spec.episodes * len(ledger.units)
         several = len(ledger.units) > 1
+        self._worlds = len(ledger.spec.environments) > 1
+        self._players = len(ledger.spec.agents) > 1
         self._whole = bars.add_task("all", total=total, completed=done, visible=several, status="")
 
     def __call__(self, event: Event, ledger: Ledger) -> None:
@@ -63,7 +78,7 @@ class _Bars:
         match event:
             case UnitStarted(unit=unit) if key not in self._units:
                 self._units[key] = self._bars.add_task(
-                    unit.title, total=unit.episodes, completed=totals.episodes, status=""
+                    self._name(unit), total=unit.episodes, completed=totals.episodes, status=""
                 )
             case EpisodeFinished(line=line):
                 self._bars.update(self._whole, advance=1)
@@ -75,6 +90,11 @@ class _Bars:
                 self._end(key, f"{unit.title}: failed: {message}")
         ended = len(ledger.reports) + len(ledger.failures)
         self._bars.update(self._whole, status=f"{ended} of {len(ledger.units)} runs done")
+
+    def _name(self, unit: Unit) -> str:
+        """What tells a unit apart from the others, which leaves room for the bar."""
+        parts = [unit.env.label] * self._worlds + [unit.agent.label] * self._players
+        return " · ".join([*parts, f"seed {unit.seed}"])
 
     def _end(self, key: tuple[str, str, int], words: str) -> None:
         if key in self._units:

@@ -51,12 +51,19 @@ def _result(value: Any, place: str) -> None:
     table(**RESULT, **({"certified_regret": ESTIMATE} if certified else {}))(value, place)
 
 
+FAILURE = {"env": text(), "agent": text(), "seed": whole(0, 2**63 - 1), "message": text(r"(?s).{0,100000}")}
+
+
+def _failure(value: Any, place: str) -> None:
+    told = isinstance(value, dict) and "where" in value  # not in the summaries of cmerl 0.2
+    more = {"episodes": whole(0, 2**53), "where": text(r"(?s).{0,100000}")} if told else {}
+    table(**FAILURE, **more)(value, place)
+
+
 SUMMARY = table(
     finished=flag,
     units=plain(depth=1, most=100),
-    failures=items(
-        table(env=text(), agent=text(), seed=whole(0, 2**63 - 1), message=text(r"(?s).{0,100000}")), most=10**6
-    ),
+    failures=items(_failure, most=10**6),
     results=items(_result, most=10**6),
 )
 

@@ -134,11 +134,16 @@ class Results:
             )
             for row in self.summary()["results"]
         ]
-        return notebooks.grid(f"{self.directory}, {'' if self.finished else 'un'}finished", head, rows)
+        return notebooks.grid(f"{self.directory}, {self._state}", head, rows)
 
     def __repr__(self) -> str:
-        state = "finished" if self.finished else "unfinished"
-        return f"Results({str(self.directory)!r}, {len(self.units)} units, {len(self.episodes)} episodes, {state})"
+        counts = f"{len(self.units)} units, {len(self.episodes)} episodes"
+        return f"Results({str(self.directory)!r}, {counts}, {self._state})"
+
+    @property
+    def _state(self) -> str:
+        failed = len(self.failures)
+        return "finished" if self.finished else f"unfinished, {failed} failed" if failed else "unfinished"
 
 
 def load(directory: str | os.PathLike[str], *, allow_env_modules: Sequence[str] = ()) -> Results:

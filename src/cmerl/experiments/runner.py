@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import logging
 import os
 import re
 import shlex
@@ -13,13 +14,16 @@ from pathlib import Path
 from typing import Any
 
 from cmerl.errors import CmerlError, InputError
-from cmerl.experiments import engines
+from cmerl.experiments import engines, own
 from cmerl.experiments.engines.base import Event
+from cmerl.experiments.failures import told, what_now
 from cmerl.experiments.results import Results
 from cmerl.experiments.rollouts import RegretEstimate
 from cmerl.experiments.spec import Spec, parse, plurals, read_file
 from cmerl.experiments.store import Ledger, RunDirectory
 from cmerl.experiments.units import Unit, make_agent, units_of
+
+log = logging.getLogger("cmerl")
 
 Callback = Callable[[Event, Ledger], None]
 """Called in the driver after every event was written down; must be quick, since workers do not wait for it."""
@@ -37,7 +41,9 @@ def run(
     """Run an experiment.
 
     Args:
-        spec: a dictionary, a TOML or JSON file, or an environment's id; the keys are those of ``Spec``.
+        spec: a dictionary, a TOML or JSON file, or an environment's id; the keys are those of ``Spec``. From Python,
+            ``envs`` and ``agents`` may also hold callables that make an environment, and classes or callables
+            (env, *, horizon, seed, **options) that make an agent.
         out: the run directory; by default a new one in ``runs/``.
         callbacks: called as callback(event, ledger) after everything that happens.
         progress: show bars.
@@ -47,7 +53,9 @@ def run(
     Returns:
         The results. Units that failed are in ``results.failures``; the others are complete.
     """
-    checked = load_spec(spec, settings)
+    checked = load_spec(_with_names(spec) if isinstance(spec, Mapping) else spec, _with_names(settings))
+    if checked.engine == "ray" and any(part for unit in units_of(checked) for part in unit.parts):
+        raise InputError("objects that cannot be imported run on the local engine only: put them into a module")
     check(checked)
     directory = Path(out) if out is not None else new_directory(checked)
     repeat = command or f"cmerl run {shlex.quote(str(directory / 'manifest.json'))}"
@@ -63,6 +71,8 @@ def resume(
     jobs: int | None = None,
     address: str | None = None,
     allow_env_modules: Sequence[str] = (),
+    agents: Sequence[Callable[..., Any]] = (),
+    envs: Sequence[Callable[..., Any]] = (),
 ) -> Results:
     """Go on with a run that was interrupted, exactly where it stopped; failed units are tried again.
 
@@ -72,9 +82,27 @@ def resume(
         progress: show bars.
         jobs: units at a time, if not as before; it changes nothing in the results.
         address: of the Ray cluster to join, if the run was on one: a manifest alone is not believed.
-        allow_env_modules: modules that the run's environments come from, whose code you trust: likewise.
+        allow_env_modules: modules that the run's environments and agents come from, whose code you trust: likewise.
+        agents: classes and callables that the run was given as objects, such as those of a notebook.
+        envs: likewise.
     """
+    for part in agents:
+        own.name_of(part, "agent")
+    for part in envs:
+        own.name_of(part, "environment")
     return _go(RunDirectory(directory), callbacks, progress, jobs, Consent(address, tuple(allow_env_modules)))
+
+
+def _with_names(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Keys of a spec with objects replaced by names; who passes an object trusts the module that it comes from."""
+    found, modules = plurals(values), []
+    for key, what in (("environments", "environment"), ("agents", "agent")):
+        if key in found:
+            found[key], more = own.named(found[key], what)
+            modules += more
+    if modules:
+        found["allow_env_modules"] = [*dict.fromkeys([*(found.get("allow_env_modules") or ()), *modules])]
+    return found
 
 
 @dataclass(frozen=True)
@@ -128,7 +156,8 @@ def load_spec(spec: Any, settings: Mapping[str, Any], place: str = "spec") -> Sp
 
 
 def check(spec: Spec) -> None:
-    """Make every environment with every agent once, so that mistakes show before the first episode."""
+    """Make every environment with every agent once, so that mistakes show before anything is begun."""
+    engines.check(spec.engine)
     for unit in units_of(spec.model_copy(update={"seeds": (spec.seed_list[0],)})):
         _check_unit(unit)
 
@@ -173,7 +202,12 @@ def _go(
                 ledger.note(event)
                 for callback in (show, *callbacks):
                     callback(event, ledger)
-    return Results(directory.path, allow_env_modules=consent.modules)
+    results = Results(directory.path, allow_env_modules=consent.modules)
+    if not progress and (failures := results.failures):  # with bars, whoever shows them tells
+        for words, where in told(failures):
+            log.warning("%s%s", words, f" (at {where})" if where else "")
+        log.warning(what_now(len(failures), len(results.units), directory.path))
+    return results
 
 
 def _shown(ledger: Ledger, progress: bool) -> AbstractContextManager[Callback]:

@@ -1,7 +1,7 @@
-"""What an agent believes over its states, at episodes 1, 2, 4, 8 …, for worlds that can be drawn.
+"""What an agent believes over its states, at episodes 1, 2, 4, 8 … and the last, for worlds that can be drawn.
 
-That is: finite worlds cell by cell, and worlds of one or two coordinates on a grid. A snapshot is a tree of plain
-values and arrays; it depends on the agent and its episodes alone, so a resumed run takes the same ones.
+That is: finite worlds cell by cell, worlds of one or two coordinates on a grid, and of more on a slice. A snapshot is
+a tree of plain values and arrays; it depends on the agent and its episodes alone: a resumed run takes the same.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ log = logging.getLogger("cmerl")
 
 MOST_STATES = 2500
 LINE_POINTS, PLANE_POINTS = 101, 31
+MOST_COORDINATES = 40  # of a state, of which two are drawn
 STRIP = 30  # states that fit into one row
 SPREAD = 2.0  # how far beyond the first episode an unbounded coordinate is drawn, in its widths
 
@@ -59,32 +60,42 @@ class Cells:
 
 @dataclass(frozen=True, eq=False)
 class Grid:
-    """A world of one or two coordinates: a regular grid over them.
+    """A regular grid over one or two coordinates of a state; the others are held.
 
     Attributes:
-        axes: the grid's coordinates along each dimension.
+        axes: the grid's coordinates along each drawn dimension.
+        dims: which coordinates of the state those are.
+        base: a state (d,), of which the other coordinates are taken.
     """
 
     axes: tuple[FloatArray, ...]
+    dims: tuple[int, ...]
+    base: FloatArray
 
     @property
     def observations(self) -> NDArray[Any]:
-        """The points of the grid (q, d), the last dimension fastest."""
+        """The points of the grid (q, d), the last drawn dimension fastest."""
         mesh = np.meshgrid(*self.axes, indexing="ij")
-        return np.stack([m.ravel() for m in mesh], axis=1)
+        points = np.tile(self.base, (mesh[0].size, 1))
+        for dim, m in zip(self.dims, mesh, strict=True):
+            points[:, dim] = m.ravel()
+        return points
 
     def index(self, observations: NDArray[Any]) -> IntArray:
         """The nearest point of the grid, also for what lies outside of it."""
         x = np.asarray(observations, dtype=np.float64).reshape(len(observations), -1)
         places = [
             np.clip(np.round((x[:, i] - a[0]) / (a[1] - a[0])), 0, len(a) - 1).astype(np.intp)
-            for i, a in enumerate(self.axes)
+            for i, a in zip(self.dims, self.axes, strict=True)
         ]
         return np.asarray(np.ravel_multi_index(tuple(places), tuple(len(a) for a in self.axes)), dtype=np.intp)
 
     def about(self) -> dict[str, Any]:
-        """The axes."""
-        return {"kind": "line" if len(self.axes) == 1 else "plane", "axes": [a.tolist() for a in self.axes]}
+        """The axes, and what is held."""
+        kind = "line" if len(self.axes) == 1 else "plane"
+        found: dict[str, Any] = {"kind": kind, "axes": [a.tolist() for a in self.axes], "dims": list(self.dims)}
+        held = [[i, float(v)] for i, v in enumerate(self.base.tolist()) if i not in self.dims]
+        return {**found, **({"held": held} if held else {})}
 
 
 Chart = Cells | Grid
@@ -93,8 +104,8 @@ Chart = Cells | Grid
 class Recorder:
     """Follows an agent episode by episode, counts where it has been, and takes snapshots at doubling episodes."""
 
-    def __init__(self, agent: Agent) -> None:
-        self._agent = agent
+    def __init__(self, agent: Agent, last: int | None = None) -> None:
+        self._agent, self._last = agent, last
         self._chart: Chart | None = None
         self._visits: NDArray[np.int64] | None = None
         self._moves: dict[float, FloatArray] = {}  # of each action over cells: rows, columns, how often
@@ -120,7 +131,8 @@ class Recorder:
     def snapshot(self) -> dict[str, Any]:
         """{"snapshot": …} of the agent as it is now, or {} if this is no episode for it or no states can be drawn."""
         episode = len(self._agent.history)
-        if self._chart is None or self._visits is None or episode & (episode - 1):
+        due = episode == self._last or not episode & (episode - 1)
+        if self._chart is None or self._visits is None or not due:
             return {}
         try:
             beliefs = believe(self._agent, self._chart.observations)
@@ -144,12 +156,22 @@ def chart_of(env: gymnasium.Env[Any, Any] | None, observations: list[Any]) -> Ch
         return Cells(known, places_of(world, len(known)))
     if isinstance(space, spaces.Discrete) and space.n <= MOST_STATES:
         return Cells(np.arange(space.start, space.start + space.n), places_of(world, int(space.n)))
-    if isinstance(space, spaces.Box) and space.shape in ((1,), (2,)) and np.issubdtype(space.dtype, np.floating):
+    if isinstance(space, spaces.Box) and len(space.shape) == 1 and np.issubdtype(space.dtype, np.floating):
+        if space.shape[0] > MOST_COORDINATES:
+            return None
         seen = np.asarray(observations, dtype=np.float64).reshape(len(observations), -1)
         count = LINE_POINTS if space.shape == (1,) else PLANE_POINTS
         bounds = zip(space.low.tolist(), space.high.tolist(), seen.min(axis=0), seen.max(axis=0), strict=True)
-        return Grid(tuple(np.linspace(*_range(*bound), count) for bound in bounds))
+        ranges = [_range(*bound) for bound in bounds]
+        dims = _widest(seen, ranges)
+        return Grid(tuple(np.linspace(*ranges[dim], count) for dim in dims), dims, np.median(seen, axis=0))
     return None
+
+
+def _widest(seen: FloatArray, ranges: list[tuple[float, float]]) -> tuple[int, ...]:
+    """At most two coordinates, those that an episode moved most on their scale, in the order of the state."""
+    widths = np.ptp(seen, axis=0) / np.array([high - low for low, high in ranges])
+    return tuple(sorted(np.argsort(-widths, kind="stable")[:2].tolist()))
 
 
 def places_of(world: Any, states: int) -> IntArray:

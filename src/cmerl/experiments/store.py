@@ -150,7 +150,7 @@ class Ledger:
         self.units = units_of(self.spec)
         self.totals = {unit.key: Totals() for unit in self.units}
         self.reports: dict[tuple[str, str, int], dict[str, Any]] = {}
-        self.failures: dict[tuple[str, str, int], str] = {}
+        self.failures: dict[tuple[str, str, int], UnitFailed] = {}
         with saying_why(run.path / "journals"):
             (run.path / "journals").mkdir(exist_ok=True)
             check_directory(run.path / "journals")
@@ -205,8 +205,8 @@ class Ledger:
                     os.write(self._file, to_line(line))
             case UnitFinished(report=report):
                 self.reports[key] = report
-            case UnitFailed(message=message):
-                self.failures[key] = message
+            case UnitFailed():
+                self.failures[key] = event
         if time.monotonic() - self._refreshed > REFRESH_SECONDS:
             self._refresh()
 
@@ -217,8 +217,13 @@ class Ledger:
             "finished": self.finished,
             "units": {"total": len(self.units), "finished": len(self.reports), "failed": len(self.failures)},
             "failures": [
-                {"env": env, "agent": agent, "seed": seed, "message": message}
-                for (env, agent, seed), message in sorted(self.failures.items())
+                {
+                    **dict(zip(("env", "agent", "seed"), key, strict=True)),
+                    "episodes": self.totals[key].episodes,
+                    "message": failed.message,
+                    "where": failed.where,
+                }
+                for key, failed in sorted(self.failures.items(), key=lambda item: item[0])
             ],
             "results": [
                 summarise(env, agent, [self.totals[env, agent, seed] for seed in self.spec.seed_list])

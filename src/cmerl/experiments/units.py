@@ -18,6 +18,7 @@ from cmerl.agents.base import EpisodeRecord
 from cmerl.agents.door import StepLimit
 from cmerl.confidence import Mode, as_mode
 from cmerl.errors import CmerlError, InputError
+from cmerl.experiments import own
 from cmerl.experiments.environments import make_environment
 from cmerl.experiments.journal import Journal
 from cmerl.experiments.packing import pack, unpack
@@ -25,7 +26,6 @@ from cmerl.experiments.rollouts import RegretEstimate
 from cmerl.experiments.snapshots import Recorder
 from cmerl.experiments.spec import AgentSpec, EnvironmentSpec, Spec
 from cmerl.experiments.spec_errors import nearest
-from cmerl.files import reason
 from cmerl.kernels import from_spec
 
 FORMAT = 1  # of journals
@@ -50,6 +50,11 @@ class Unit(BaseModel):
     def key(self) -> tuple[str, str, int]:
         """(environment, agent, seed), as episodes.jsonl names them."""
         return self.env.label, self.agent.label, self.seed
+
+    @property
+    def parts(self) -> dict[str, Callable[..., Any]]:
+        """Objects of the user's own that it is made of, and that cannot be imported."""
+        return own.needed((self.env.id, self.agent.name))
 
     @property
     def title(self) -> str:
@@ -94,7 +99,10 @@ def make_agent(unit: Unit) -> agents.Agent:
     """The agent in its environment, before the first episode."""
     env = make_environment(unit.env, unit.allow_env_modules)
     options = {key: _option(value) for key, value in unit.agent.options.items()}
-    return agents.make(unit.agent.name, env, horizon=unit.horizon, seed=unit.seed, **options)
+    name: Any = unit.agent.name
+    if own.is_reference(name):
+        name = own.find(name, unit.allow_env_modules, "agent")
+    return agents.make(name, env, horizon=unit.horizon, seed=unit.seed, **options)
 
 
 def _option(value: Any) -> Any:
@@ -149,7 +157,7 @@ def keeper(
 ) -> Callable[[agents.Agent, EpisodeRecord], None]:
     """A callback for ``agent.learn`` that writes every episode down; ``past`` are the lessons of those before."""
     estimate = RegretEstimate(unit, agent)
-    recorder = Recorder(agent) if unit.snapshots else None
+    recorder = Recorder(agent, unit.episodes) if unit.snapshots else None
     if recorder is not None:
         for lesson in past:
             recorder.see(lesson)
@@ -233,14 +241,3 @@ def plain(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [plain(item) for item in value]
     return plain(value.tolist()) if isinstance(value, np.ndarray | np.generic) else str(value)
-
-
-def sentence(error: BaseException) -> str:
-    """Why a unit failed, in one line."""
-    if isinstance(error, CmerlError):
-        return " ".join(str(error).split())
-    if isinstance(error, OSError) and error.errno is not None:
-        return reason(error)
-    if isinstance(error, MemoryError):
-        return "memory is short: play fewer runs at a time (--jobs), or raise the limit"
-    return f"{type(error).__name__}: {error}".strip().rstrip(":").replace("\n", " ")

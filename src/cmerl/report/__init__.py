@@ -17,16 +17,17 @@ def write_page(directory: str | os.PathLike[str], path: str | os.PathLike[str] |
     """Write a run's page and return where it is.
 
     Args:
-        directory: of a run, finished or not.
+        directory: of a run, finished or not, or of a finished search (cmerl tune).
         path: of the page; by default report.html in the directory.
     """
     from cmerl.errors import InputError
-    from cmerl.report import html, rundir
+    from cmerl.report import html, rundir, tuned
 
     html.check_installed()
-    run = rundir.read(directory)
-    target = Path(path) if path is not None else run.path / "report.html"
-    page = html.render(run)
+    search = tuned.search_in(Path(directory))
+    run = rundir.read(directory if search is None else search.run)
+    target = Path(path) if path is not None else Path(directory) / "report.html"
+    page = html.render(run, search=search)
     try:
         return html.write(target, page)
     except InputError as error:

@@ -52,11 +52,17 @@ def smoothing_window(episodes: int) -> int:
 
 def smoothed(values: FloatArray, most: int = MOST_POINTS) -> Curve:
     """A running mean over a twentieth of the episodes, as it is at some episodes: for what is noisy."""
+    at = thin(values.shape[1], most)
+    return _curve(at, running_mean(values)[:, at])
+
+
+def running_mean(values: FloatArray) -> FloatArray:
+    """The mean (seeds, episodes) over the last twentieth of the episodes up to each one."""
     window = smoothing_window(values.shape[1])
     total = np.concatenate([np.zeros((len(values), 1)), np.cumsum(values, axis=1)], axis=1)
-    at = thin(values.shape[1], most)
-    starts = np.maximum(at + 1 - window, 0)
-    return _curve(at, (total[:, at + 1] - total[:, starts]) / (at + 1 - starts))
+    end = np.arange(1, values.shape[1] + 1)
+    starts = np.maximum(end - window, 0)
+    return np.asarray((total[:, end] - total[:, starts]) / (end - starts), dtype=np.float64)
 
 
 def _curve(at: IntArray, values: FloatArray) -> Curve:

@@ -15,12 +15,16 @@ from pathlib import Path
 from typing import Any
 
 from cmerl.errors import CmerlError
+from cmerl.experiments.failures import told, what_now
 from cmerl.files import write_atomically
 from cmerl.report import comparison, curves, maps
 from cmerl.report.progress import Progress
 from cmerl.report.rundir import RunDirectory
 from cmerl.report.sections import section
 from cmerl.report.style import styles
+from cmerl.report.terms import TERMS
+from cmerl.report.tuned import Search
+from cmerl.report.verdict import MOST_SEEDS, verdict
 
 FIGURES_EACH = 8  # about as many an agent and environment
 
@@ -46,7 +50,14 @@ class Part:
     toggle: bool
 
 
-def render(run: RunDirectory, *, live: bool = False, whole: bool = True, progress: Progress | None = None) -> str:
+def render(
+    run: RunDirectory,
+    *,
+    live: bool = False,
+    whole: bool = True,
+    progress: Progress | None = None,
+    search: Search | None = None,
+) -> str:
     """The page as text.
 
     Args:
@@ -54,6 +65,7 @@ def render(run: RunDirectory, *, live: bool = False, whole: bool = True, progres
         live: whether the page asks its server for news.
         whole: with plotly.js; a live page has it already when it asks for news.
         progress: how far a live run is.
+        search: that the run is the last part of, if it is.
     """
     check_installed()
     from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -79,6 +91,13 @@ def render(run: RunDirectory, *, live: bool = False, whole: bool = True, progres
     return environment.get_template("report.html.j2").render(
         title=title(run),
         problems=[*run.problems, *map_notes],
+        failures=told(run.failures),
+        what_now=what_now(len(run.failures), _units(run), run.path) if run.failures else "",
+        verdict=verdict(run),
+        search=search,
+        about=about(run),
+        terms=TERMS,
+        most_seeds=MOST_SEEDS,
         progress=progress,
         live=live,
         sections=sections,
@@ -103,6 +122,23 @@ def title(run: RunDirectory) -> str:
     if run.runs:
         return f"{_list(run.agents, 'agents')} in {_list(run.envs, 'environments')}"
     return f"The run in {run.path.name}"
+
+
+def about(run: RunDirectory) -> str:
+    """Which run this is, of when, and with what."""
+    versions = run.manifest.get("versions")
+    versions = versions if isinstance(versions, dict) else {}
+    made = [f"{name} {versions[name]}" for name in ("cmerl", "numpy", "gymnasium", "python") if name in versions]
+    created = run.manifest.get("created")
+    when = [created.replace("T", " ")[:16] + " UTC"] if isinstance(created, str) else []
+    return " · ".join([f"run {run.path.resolve().name}", *when, *([", ".join(made)] if made else [])])
+
+
+def _units(run: RunDirectory) -> int:
+    """Runs that there are to be, failed ones included."""
+    units = run.summary.get("units") if isinstance(run.summary, dict) else None
+    total = units.get("total") if isinstance(units, dict) else None
+    return total if type(total) is int else max(len(run.failures), sum(len(runs.seeds) for runs in run.runs))
 
 
 def command(run: RunDirectory) -> str:

@@ -79,6 +79,7 @@ def _map(env: str, agent: str, snapshots: list[dict[str, Any]]) -> dict[str, Any
         "episodes": [snapshot["episode"] for snapshot in snapshots],
         "actions": [f"{a:g}" for a in last.get("actions", [])],
         "arrows": arrows(last),
+        "ranges": {"value": span} if (span := value_range(last)) is not None else {},
         "numbers": sum(np.size(layer) for layers in drawn.values() for layer in layers),
         **drawn,
     }
@@ -88,15 +89,35 @@ def _map(env: str, agent: str, snapshots: list[dict[str, Any]]) -> dict[str, Any
         words = "Each cell is a state" + ("; gaps are walls. " if rows > 1 else ", the first one left. ")
     else:
         axes = [digits(np.array(axis)) for axis in last["axes"]]
-        chart |= {"x": axes[0], "axes": ["first coordinate", "second coordinate"]}
+        names = [f"coordinate {dim}" for dim in last.get("dims", range(len(axes)))]
+        chart |= {"x": axes[0], "axes": names}
         if len(axes) > 1:
             chart["y"] = axes[1]
-        words = "The first coordinate of the state goes right" + (", the second up. " if len(axes) > 1 else ". ")
+        words = f"{names[0].capitalize()} of the state goes right" + (f", {names[1]} up. " if len(axes) > 1 else ". ")
+        if "held" in last:
+            held = ", ".join(f"{dim} at {value:.3g}" for dim, value in last["held"])
+            words += f"This is a slice: the other coordinates are held ({held}). "
+    if chart["ranges"]:
+        words += "Colours of the value span the states that were visited; what is beyond has the end's colour. "
     chart["words"] = words + (
         "The value is that of the optimistic plan at the first step, σ is the largest over actions, "
         "the greedy action is that of the plan without optimism."
     )
     return chart
+
+
+def value_range(snapshot: dict[str, Any]) -> list[float] | None:
+    """The values (2nd to 98th percentile) of the states that were visited, for the colours.
+
+    Where nothing was seen the optimistic value is a ceiling, far from any value that matters.
+    """
+    if "value" not in snapshot:
+        return None
+    values = np.asarray(snapshot["value"], dtype=np.float64)[np.asarray(snapshot["visits"]) > 0]
+    values = values[np.isfinite(values)]
+    if not len(values) or np.ptp(values) == 0.0:
+        return None
+    return [float(f"{v:.4g}") for v in np.percentile(values, [2, 98])]
 
 
 def arrows(snapshot: dict[str, Any]) -> list[str] | None:

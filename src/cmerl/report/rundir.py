@@ -100,6 +100,24 @@ class RunDirectory:
         """Names of agents."""
         return list(dict.fromkeys(runs.agent for runs in self.runs))
 
+    @property
+    def failures(self) -> list[dict[str, Any]]:
+        """Units that failed, as the summary names them; what is no failure is left out."""
+        found = self.summary.get("failures") if isinstance(self.summary, dict) else None
+        names = ("env", "agent", "seed", "message")
+        return [f for f in found or [] if isinstance(f, dict) and all(name in f for name in names)]
+
+    def failed(self, env: str, agent: str) -> int:
+        """How many runs of an agent failed."""
+        return sum(f["env"] == env and f["agent"] == agent for f in self.failures)
+
+    @property
+    def planned_episodes(self) -> int | None:
+        """Episodes that each run was to have, if the manifest says."""
+        spec = self.manifest.get("spec")
+        episodes = spec.get("episodes") if isinstance(spec, dict) else None
+        return episodes if type(episodes) is int else None
+
     def of(self, env: str) -> list[Runs]:
         """The runs in one environment."""
         return [runs for runs in self.runs if runs.env == env]

@@ -10,12 +10,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cmerl.experiments.statistics import thin
 from cmerl.report import curves, tables
 from cmerl.report.curves import Curve
 from cmerl.report.rundir import RunDirectory, Runs
 
 FloatArray = NDArray[np.float64]
 Figure = dict[str, Any]
+
+MOST_SEEDS, SEED_POINTS = 16, 80  # of an agent's single curves
 
 
 @dataclass(frozen=True)
@@ -52,6 +55,7 @@ def section(run: RunDirectory, env: str, index: int, most: int) -> Section:
         build.regret(),
         build.returns(to.optimum),
         build.bound(),
+        build.certified(),
         build.curve("optimism", "realised optimism", "V₁ of the plan − V*₁", _optimism, zero=True),
         build.curve("gain", "information gain", "gain γ", lambda r: _sampled(r, "metrics.information_gain", most)),
         build.curve(
@@ -64,8 +68,8 @@ def section(run: RunDirectory, env: str, index: int, most: int) -> Section:
     return Section(
         name=env,
         id=f"env-{index}",
-        about=tables.about(all_runs, to),
-        rows=[tables.row(runs, to) for runs in all_runs],
+        about=tables.about(all_runs, to, run.planned_episodes),
+        rows=[tables.row(runs, to, run.failed(env, runs.agent)) for runs in all_runs],
         figures=[(f"env-{index}-{figure['key']}", figure) for figure in figures if figure is not None],
         has_regret=has_regret,
         proven=[words for runs in all_runs if (words := proven(runs)) is not None],
@@ -113,11 +117,17 @@ class Builder:
         self._number = {name: i for i, name in enumerate(agents)}
 
     def curve(
-        self, key: str, title: str, y: str, make: Callable[[Runs], Curve | None], **options: Any
+        self,
+        key: str,
+        title: str,
+        y: str,
+        make: Callable[[Runs], Curve | None],
+        seeds: Callable[[Runs], dict[str, Any]] | None = None,
+        **options: Any,
     ) -> Figure | None:
-        """A figure with one line an agent, or None if no agent has any."""
+        """A figure with one line an agent, and one a seed where ``seeds`` gives them; None if no agent has any."""
         lines = [
-            line(self._number[runs.agent], curve)
+            line(self._number[runs.agent], curve, **({} if seeds is None else {"seeds": seeds(runs)}))
             for runs in self._all
             if (curve := make(runs)) is not None and len(curve.episodes)
         ]
@@ -126,7 +136,12 @@ class Builder:
     def regret(self) -> Figure | None:
         """Cumulative regret; its axes are the reader's choice."""
         return self.curve(
-            "regret", "cumulative regret", "cumulative regret", lambda runs: _regret(runs, self._most), toggle=True
+            "regret",
+            "cumulative regret",
+            "cumulative regret",
+            lambda runs: _regret(runs, self._most),
+            lambda runs: _each(np.cumsum(runs.values["regret"][runs.even[0], : runs.even[1]], axis=1), runs),
+            toggle=True,
         )
 
     def returns(self, best: float | None) -> Figure | None:
@@ -137,6 +152,7 @@ class Builder:
             "return of an episode",
             "return",
             lambda runs: curves.smoothed(runs.values["return"][runs.even[0], : runs.even[1]], self._most),
+            lambda runs: _each(curves.running_mean(runs.values["return"][runs.even[0], : runs.even[1]]), runs),
             rules=rules,
         )
 
@@ -150,14 +166,28 @@ class Builder:
             log=True,
             note="thick: the theorem's bound; thin: measured",
         )
-        if figure is None:
-            return None
+        return None if figure is None else self._beside_measured(figure, ", bound")
+
+    def _beside_measured(self, figure: Figure, suffix: str) -> Figure:
+        """The figure's lines thick, and the measured regret of the same agents thin."""
         bounded = {entry["agent"] for entry in figure["lines"]}
-        figure["lines"] = [{**entry, "width": 4, "suffix": ", bound"} for entry in figure["lines"]]
+        figure["lines"] = [{**entry, "width": 4, "suffix": suffix} for entry in figure["lines"]]
         for runs in self._all:
             if self._number[runs.agent] in bounded and (curve := _regret(runs, self._most)) is not None:
                 figure["lines"].append(line(self._number[runs.agent], curve, width=1.5, suffix=", measured"))
         return figure
+
+    def certified(self) -> Figure | None:
+        """What agents have lost at most by their certificates, beside what was measured."""
+        figure = self.curve(
+            "certified",
+            "regret: proven and measured",
+            "cumulative regret",
+            lambda runs: _sampled(runs, "metrics.certified_regret", self._most),
+            log=True,
+            note="thick: what the run proves it lost at most; thin: measured",
+        )
+        return None if figure is None else self._beside_measured(figure, ", proven")
 
     def certificates(self) -> Figure | None:
         """How many seeds have kept their promises in every episode so far."""
@@ -212,6 +242,13 @@ class Builder:
                 }
             )
         return found
+
+
+def _each(values: FloatArray, runs: Runs) -> dict[str, Any]:
+    """The curve of every seed, thinned further than means are; of the first seeds where there are many."""
+    at = thin(values.shape[1], SEED_POINTS)
+    names = runs.seeds[runs.even[0]][:MOST_SEEDS].tolist()
+    return {"x": (at + 1).tolist(), "y": [digits(row[at], 4) for row in values[:MOST_SEEDS]], "names": names}
 
 
 def _sampled(runs: Runs, name: str, most: int) -> Curve | None:

@@ -33,6 +33,7 @@ class Row:
     stuck_any: bool
     reached: str
     cost: str
+    failed: str = ""
 
 
 @dataclass(frozen=True)
@@ -73,11 +74,13 @@ def scale(all_runs: Sequence[Runs]) -> Scale:
     return Scale(float(late.min()), max(float(late.max()), best) if best is not None else float(late.max()), best)
 
 
-def about(all_runs: Sequence[Runs], to: Scale) -> str:
-    """Facts about an environment in words."""
+def about(all_runs: Sequence[Runs], to: Scale, planned: int | None = None) -> str:
+    """Facts about an environment in words; ``planned`` are the episodes that each run was to have."""
     episodes = sorted({runs.even[1] for runs in all_runs})
     seeds = sorted({len(runs.even[0]) for runs in all_runs})
-    words = [f"{_span(episodes)} episodes, {_span(seeds)} seed{'' if seeds == [1] else 's'}."]
+    counted = _span(episodes) if planned is None or episodes == [planned] else f"{_span(episodes)} of {planned}"
+    plural = "" if counted == "1" else "s"
+    words = [f"{counted} episode{plural}, {_span(seeds)} seed{'' if seeds == [1] else 's'}."]
     if to.optimum is not None:
         words.append(f"The best possible return of an episode on average, V*, is {number(to.optimum)}.")
     return " ".join(words)
@@ -87,8 +90,8 @@ def _span(values: list[int]) -> str:
     return str(values[0]) if len(values) == 1 else f"{values[0]} to {values[-1]}"
 
 
-def row(runs: Runs, to: Scale) -> Row:
-    """One agent's numbers."""
+def row(runs: Runs, to: Scale, failed: int = 0) -> Row:
+    """One agent's numbers; ``failed`` of its runs did not get to their end."""
     rows, episodes = runs.even
     returns = runs.values["return"][rows, :episodes]
     late = late_returns(runs)
@@ -114,6 +117,14 @@ def row(runs: Runs, to: Scale) -> Row:
         exponent=exponent,
         stuck=stuck,
         stuck_any=stuck_any,
-        reached="not yet" if np.isinf(reached.median) else f"{reached.median:.0f}",
+        failed=f"{failed} failed" if failed else "",
+        reached=_reached(reached.median, told=episodes > 1 and to.best > to.worst and failed < len(rows)),
         cost="–" if seconds is None else f"{number(1000 * float(np.nanmean(seconds)))} ms",
     )
+
+
+def _reached(median: float, told: bool) -> str:
+    """Episodes to learn; a run that failed or has one episode has shown nothing."""
+    if not told:
+        return "–"
+    return "not yet" if np.isinf(median) else f"{median:.0f}"

@@ -15,6 +15,10 @@ from cmerl.objects import ObjectTable
 from cmerl.spaces import structured
 
 FloatArray = NDArray[np.float64]
+IMAGE_FIX = (
+    "if its numbers are colours, pass kernel=cmerl.kernels.FeatureMap(function, RBF(…)) with features that you \
+extract; codes, as in MiniGrid, are fine as they are"
+)
 Path = tuple[str | int, ...]
 
 
@@ -58,6 +62,16 @@ class Part:
     def where(self) -> str:
         """The same inside a sentence."""
         return f"the observation's part {self.name!r}" if self.path else "the observation"
+
+    @property
+    def image(self) -> str | None:
+        """What a kernel sees of an image, in a sentence; None for anything else."""
+        if isinstance(self.space, spaces.Box):
+            return f"{self.where} is an image of shape {self.space.shape}, compared as a whole: equal or not"
+        if self.kind == "categories" and len(self.shape) > 1:
+            counted = f"each of its {len(self.low)} numbers is a category, equal or not"
+            return f"{self.where} is an image of shape {self.shape}: {counted}"
+        return None
 
     def find(self, obs: Any) -> FloatArray:
         """This part of an observation as a row (d,), checked and copied."""

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from cmerl.errors import InputError, shown
 from cmerl.kernels.interned import table_from_spec, table_spec
 from cmerl.spaces.columns import Angles, BoolArray, ColumnScale
-from cmerl.spaces.parts import Part, put_together, take_apart
+from cmerl.spaces.parts import IMAGE_FIX, Part, put_together, take_apart
 
 FloatArray = NDArray[np.float64]
 
@@ -42,17 +42,18 @@ class StateSpace:
     _said: set[str] = field(default_factory=set)
 
     @classmethod
-    def of(cls, space: spaces.Space[Any], angles: Angles = ()) -> StateSpace:
-        """The rows for a Gymnasium space; ``angles`` are columns (or parts) to be seen as points of a circle."""
+    def of(cls, space: spaces.Space[Any], angles: Angles = (), *, warn: bool = True) -> StateSpace:
+        """The rows for a Gymnasium space.
+
+        Args:
+            space: of observations.
+            angles: columns (or parts) to be seen as points of a circle.
+            warn: of images, of which little can be learned as they are.
+        """
         parts = tuple(take_apart(space))
         for part in parts:
-            if len(part.shape) > 1 and part.kind == "categories":
-                log.info(
-                    "%s is a picture of %d whole numbers, each of them a category: a kernel on features that you "
-                    "extract, kernels.FeatureMap, would learn faster",
-                    part.where,
-                    len(part.low),
-                )
+            if warn and part.image is not None:
+                log.warning("%s: %s", part.image, IMAGE_FIX)
         if not parts:
             raise InputError(f"observations of {space} hold no numbers: use a wrapper that gives some")
         return cls(parts, ColumnScale.of(parts, angles))
@@ -120,7 +121,8 @@ class StateSpace:
     def combinations(self) -> float:
         """How many different values the categories can take together."""
         widths = [p.high - p.low + 1.0 for p in self.parts if p.kind == "categories"]
-        return float(np.prod(np.concatenate([np.ones(1), *widths])))
+        with np.errstate(over="ignore"):  # an image has more than a float can count: infinitely many will do
+            return float(np.prod(np.concatenate([np.ones(1), *widths])))
 
     @property
     def all_states(self) -> FloatArray | None:

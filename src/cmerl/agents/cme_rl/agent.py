@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from cmerl.acting import Greedy
 from cmerl.agents.base import Agent, Policy
 from cmerl.agents.cme_rl import diagnostics, persistence
 from cmerl.agents.cme_rl.builder import Host, build
@@ -176,13 +175,8 @@ class CMERL(Agent):
 
     def _act_on(self, plan: AnyPlan, *, explore: bool = True) -> PlanPolicy:
         """Lines 7-8: how a plan becomes actions."""
-        refined = self.options.settings.refined
-        chosen = Greedy() if explore and self.explorer.free else self.model.actor
-        actor: Actor = self.planner.parts.actor or chosen
-        if isinstance(actor, Greedy) and self.actions.continuous and refined.suits(plan, self.actions.rows):
-            actor = refined
-        spending = self.explorer.spending(actor, replans=self.learner.replans) if explore else None
-        return PlanPolicy(plan, self.states, self.actions, actor, (self.seed, len(self.history)), spending)
+        seed = self.seed, len(self.history)
+        return self.explorer.act_on(plan, seed, explore=explore, replans=self.learner.replans)
 
     def _begin_playing(self, policy: Policy) -> Policy:
         play = super()._begin_playing(policy)

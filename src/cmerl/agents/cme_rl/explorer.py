@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from cmerl.acting import MPC, Actor, Spending
+from cmerl.acting import MPC, Actor, Greedy, Spending
 from cmerl.agents.base import EpisodeRecord
-from cmerl.agents.cme_rl.planner import Planner
-from cmerl.agents.policies import PlanEpisode
+from cmerl.agents.cme_rl.planner import AnyPlan, Planner
+from cmerl.agents.policies import PlanEpisode, PlanPolicy
 from cmerl.exploration import Account, Allowance
 from cmerl.planning import Plan
 
@@ -39,6 +39,24 @@ class Explorer:
         """
         choice = self._planner.model.choice
         return choice.saturated and (len(self._history) == 1 or not choice.compared)
+
+    def act_on(self, plan: AnyPlan, seed: tuple[int, ...], *, explore: bool, replans: int) -> PlanPolicy:
+        """How a plan becomes actions [CO22, Alg. 1, lines 7-8].
+
+        Args:
+            plan: optimistic if it is to explore.
+            seed: of what is drawn.
+            explore: whether it is.
+            replans: plans made anew inside the present episode.
+        """
+        planner = self._planner
+        refined = planner.options.settings.refined
+        chosen = Greedy() if explore and self.free else planner.model.actor
+        actor: Actor = planner.parts.actor or chosen
+        if isinstance(actor, Greedy) and planner.actions.continuous and refined.suits(plan, planner.actions.rows):
+            actor = refined
+        spending = self.spending(actor, replans=replans) if explore else None
+        return PlanPolicy(plan, planner.states, planner.actions, actor, seed, spending)
 
     def spending(self, actor: Actor, *, replans: int) -> Spending | None:
         """What exploring may cost in the next episode, or in what is left of this one; None for no limit."""

@@ -50,10 +50,17 @@ class UnitFinished:
 
 @dataclass(frozen=True)
 class UnitFailed:
-    """A unit cannot go on, for the reason that ``message`` says in a sentence; the others do."""
+    """A unit cannot go on; the others do.
+
+    Attributes:
+        unit: which.
+        message: why, in a sentence.
+        where: the line of the user's code that raised, or "".
+    """
 
     unit: Unit
     message: str
+    where: str = ""
 
 
 Event = UnitStarted | EpisodeFinished | UnitFinished | UnitFailed

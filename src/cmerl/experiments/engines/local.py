@@ -16,14 +16,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import joblib
-from joblib.externals.loky import ProcessPoolExecutor
+from loky import ProcessPoolExecutor, cpu_count
 
 from cmerl.experiments.engines.base import EpisodeFinished, Event, Task, UnitFailed, UnitFinished, UnitStarted
 from cmerl.experiments.engines.log import LogFile
+from cmerl.experiments.failures import failure_of, sentence
 from cmerl.experiments.journal import FileJournal, Tail
+from cmerl.experiments.own import hand_over
 from cmerl.experiments.packing import unpack
-from cmerl.experiments.units import Unit, play, sentence
+from cmerl.experiments.units import Unit, play
 
 log = logging.getLogger("cmerl")
 
@@ -37,7 +38,7 @@ class LocalEngine:
     """Plays ``jobs`` units at a time; by default as many as there are cores."""
 
     def __init__(self, jobs: int | None = None) -> None:
-        self.jobs = jobs or joblib.cpu_count()
+        self.jobs = jobs or cpu_count()
 
     def run(self, tasks: Sequence[Task]) -> Generator[Event, None, None]:
         """Play all tasks; closing the generator kills the workers, which journals are made for."""
@@ -98,7 +99,7 @@ class _Attempt:
         except Exception as error:  # what loky itself has to say
             return UnitFailed(unit, sentence(error))
         if "failure" in result:
-            return UnitFailed(unit, result["failure"])
+            return UnitFailed(unit, *result["failure"])
         return UnitFinished(unit, result["report"])
 
 
@@ -119,7 +120,8 @@ class _Slot:
     def _submit(self, task: Task) -> Future[dict[str, Any]]:
         if self._executor is None:
             self._executor = ProcessPoolExecutor(1, env=ONE_THREAD, initializer=_settle, initargs=(os.getpid(),))
-        future: Future[dict[str, Any]] = self._executor.submit(_work, task.unit, task.journal, log.level)
+        unit = task.unit
+        future: Future[dict[str, Any]] = self._executor.submit(_work, unit, task.journal, log.level, unit.parts)
         return future
 
     def close(self) -> None:
@@ -158,15 +160,16 @@ def _die_with_parent() -> None:
         ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
-def _work(unit: Unit, path: Path, log_level: int) -> dict[str, Any]:
-    """Play a unit; a failure is returned as a sentence."""
+def _work(unit: Unit, path: Path, log_level: int, parts: dict[str, Any]) -> dict[str, Any]:
+    """Play a unit; a failure is returned as a sentence with its place, its traceback goes to the log."""
+    hand_over(parts)
     _log_to(path.parents[1] / "run.log", log_level)
     try:
         with FileJournal(path) as journal:
             return {"report": play(unit, journal)}
     except (Exception, SystemExit) as error:
-        log.info("%s failed", unit.title, exc_info=True)
-        return {"failure": sentence(error)}
+        log.error("%s failed", unit.title, exc_info=True)
+        return {"failure": failure_of(error)}
 
 
 def _log_to(path: Path, level: int) -> None:

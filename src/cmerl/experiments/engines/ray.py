@@ -27,9 +27,10 @@ from ray._private import ray_constants
 from cmerl.errors import InputError
 from cmerl.experiments.engines.base import EpisodeFinished, Event, Task, UnitFailed, UnitFinished
 from cmerl.experiments.engines.log import open_log
+from cmerl.experiments.failures import Failure, failure_of, sentence
 from cmerl.experiments.journal import FileJournal, Journal, Tail
 from cmerl.experiments.packing import unpack
-from cmerl.experiments.units import Unit, play, sentence
+from cmerl.experiments.units import Unit, play
 
 log = logging.getLogger("cmerl")
 
@@ -242,7 +243,7 @@ class _Attempt:
         except WORKER_LOST as error:
             message = {"lost": type(error).__name__}
         except ray.exceptions.RayError as error:
-            message = {"failure": sentence(error)}
+            message = {"failure": Failure(sentence(error))}
         match message:
             case {"log": text}:
                 with open_log(self.task.journal.parents[1] / "run.log") as file:
@@ -270,7 +271,7 @@ class _Attempt:
                     log.info("%s: its worker died (%s); it goes on from its journal", unit.title, how)
             case {"failure": reason}:
                 self.over = True
-                yield UnitFailed(unit, reason)
+                yield UnitFailed(unit, *reason)
             case {"report": report}:
                 self.over = True
                 yield UnitFinished(unit, report)
@@ -300,7 +301,9 @@ def _work(
     sys.path += [entry for entry in path if entry not in sys.path]
     if _versions() != versions:
         yield {
-            "failure": f"a worker has other versions than the driver: {_versions()}, not {versions}; install the same"
+            "failure": Failure(
+                f"a worker has other versions than the driver: {_versions()}, not {versions}; install the same"
+            )
         }
         return
     outbox: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
@@ -330,8 +333,8 @@ def _outcome(unit: Unit, journal: Path | list[bytes], outbox: queue.SimpleQueue[
                 return {"report": play(unit, file)}
         return {"report": play(unit, _SentJournal(journal, outbox))}
     except (Exception, SystemExit) as error:
-        log.warning("%s failed", unit.title, exc_info=True)
-        return {"failure": sentence(error)}
+        log.error("%s failed", unit.title, exc_info=True)
+        return {"failure": failure_of(error)}
     finally:
         log.removeHandler(handler)
 

@@ -28,6 +28,7 @@ from cmerl.experiments.store import RunDirectory
 from cmerl.experiments.tuning.spec import Range, TuneSpec, load, tuning_seeds, with_options
 
 DEFAULT, TUNED = "default", "tuned"
+RESULT = "tuned.json"
 Scores = dict[str, NDArray[np.float64]]
 """For each environment, a number for every seed; higher is better."""
 
@@ -58,12 +59,46 @@ class Tuned:
     comparisons: tuple[Comparison, ...]
     directory: Path
 
+    def verdicts(self) -> list[str]:
+        """A sentence for each environment; an improvement is positive, whatever the objective."""
+        what = "mean return" if self.objective == "return" else "cumulative regret"
+        return [f"{c.env}: {verdict(c, what, self._sign)}" for c in self.comparisons]
+
+    @property
+    def _sign(self) -> float:
+        return 1.0 if self.objective == "return" else -1.0
+
+    def as_dict(self, tried: list[dict[str, Any]]) -> dict[str, Any]:
+        """What tuned.json says, from which a report is made."""
+        run = "default" if self.trial is None else _final(self.trial)
+        names = ("options", "trial", "objective", "tuning_seeds", "final_seeds")
+        about = {name: getattr(self, name) for name in names}
+        return {**about, "run": run, "verdicts": self.verdicts(), "tried": tried}
+
+
+def verdict(comparison: Comparison, what: str, sign: float) -> str:
+    """What a comparison of tuned and default comes to; ``sign`` turns a difference into an improvement."""
+    d, p = comparison.difference, comparison.adjusted_p
+    better = sign * d.mean
+    low, high = sorted((sign * d.low, sign * d.high))
+    if p >= 0.05:
+        words = "no better than the default" if better > 0 else "no different from the default"
+    else:
+        words = "better than the default" if better > 0 else "worse than the default"
+    few = "; an interval needs 6 seeds: raise seeds in the spec" if d.seeds < 6 else ""
+    return f"{words}, p = {p:.2g} ({what} improved by {better:.4g}, 95 % interval {low:.4g} to {high:.4g}{few})"
+
+
+def _final(trial: int) -> str:
+    return f"final-{trial:04d}"
+
 
 def tune(
     source: str | os.PathLike[str] | Mapping[str, Any],
     *,
     out: str | os.PathLike[str],
     say: Callable[[str], None] = lambda text: None,
+    jobs: int | None = None,
     **settings: Any,
 ) -> Tuned:
     """Search, then compare the best with the default on seeds that the search has not seen.
@@ -72,6 +107,7 @@ def tune(
         source: a spec with a table ``[tune]``: a TOML or JSON file, or a dictionary.
         out: a directory; if it holds the same search already, that goes on.
         say: told of every trial in a line.
+        jobs: runs at a time, if not as the spec says; it changes nothing in what is found.
         settings: keys of the table, which go before it, such as ``trials``.
     """
     try:
@@ -79,13 +115,16 @@ def tune(
     except ImportError:
         raise InputError("tuning needs the extra: pip install 'cmerl[tuning]'") from None
     spec, table = load(source, **settings)
+    spec = spec if jobs is None else spec.model_copy(update={"jobs": jobs})
     directory = Path(out)
     directory.mkdir(parents=True, exist_ok=True)
     with RunDirectory(directory).lock(), _quiet(optuna), _study(optuna, directory) as study:
         _recognise(directory, spec, table)
         search = _Search(spec, table, directory, say)
         search.go(optuna, study)
-        return search.compare(study)
+        found = search.compare(study)
+        write_json(directory / RESULT, found.as_dict(search.tried(study)))
+        return found
 
 
 def _recognise(directory: Path, spec: Spec, table: TuneSpec) -> None:
@@ -170,6 +209,17 @@ class _Search:
         study.tell(number, loss)
         self.say(f"{head}: {-loss:+.1%} against the default (best so far {-study.best_value:+.1%})")
 
+    def tried(self, study: Any) -> list[dict[str, Any]]:
+        """Every trial with its options and its improvement as a share of the default's score; None if it failed."""
+        return [
+            {
+                "trial": trial.number,
+                "options": _decoded(self.table, trial.params),
+                "improvement": -trial.value if trial.state.name == "COMPLETE" else None,
+            }
+            for trial in study.trials
+        ]
+
     def compare(self, study: Any) -> Tuned:
         """The best trial against the default, on seeds that neither was chosen on."""
         complete = [trial for trial in study.trials if trial.state.name == "COMPLETE"]
@@ -181,7 +231,7 @@ class _Search:
         if best is not None:
             options = with_options(options, _decoded(self.table, best.params))
             both = {DEFAULT: self.agent.options, TUNED: options}
-            results = self._run(f"final-{best.number:04d}", both, self.spec.seed_list)
+            results = self._run(_final(best.number), both, self.spec.seed_list)
             found = scores(results, self.objective)
             sign = 1.0 if self.objective == "return" else -1.0
             natural = {agent: {env: sign * v for env, v in by_env.items()} for agent, by_env in found.items()}

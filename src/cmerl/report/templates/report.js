@@ -1,7 +1,7 @@
 "use strict";
 // Draws the figures of a report from the JSON in #data. Colours come from the style sheet, so light and dark follow it.
 let data = JSON.parse(document.getElementById("data").textContent);
-const shown = {axes: "linear", bands: true, hidden: new Set()};
+const shown = {axes: "linear", bands: true, seeds: false, hidden: new Set()};
 const seen = new Set();  // figures that have come into view: the others wait
 const dark = matchMedia("(prefers-color-scheme: dark)");
 const narrow = matchMedia("(max-width: 46rem)");
@@ -63,6 +63,13 @@ function drawCurves(element, figure) {
     const low = logY ? l.low.map((v) => Math.max(v, floor)) : l.low, high = logY ? l.high.map((v) => Math.max(v, floor)) : l.high;
     traces.push({x: l.x.concat(l.x.slice().reverse()), y: low.concat(high.slice().reverse()), fill: "toself",
       fillcolor: data.agents[l.agent].colour + "2e", line: {width: 0}, mode: "lines", hoverinfo: "skip"});
+  }
+  for (const l of lines) {
+    if (!shown.seeds || !l.seeds) continue;
+    l.seeds.y.forEach((y, i) => traces.push({
+      x: l.seeds.x, y: show(y), mode: "lines", opacity: 0.45, line: {color: data.agents[l.agent].colour, width: 1},
+      hovertemplate: "seed " + l.seeds.names[i] + ": %{y:.4g}<extra></extra>",
+    }));
   }
   for (const l of lines) {
     const look = data.agents[l.agent % data.agents.length], own = OWN[l.agent % OWN.length];
@@ -166,8 +173,10 @@ function drawHeat(element, map, name, at) {
   const z = raw.map((row) => row.map(colour));
   const all = map[name].flat(2).filter((v) => v !== null).map(colour);
   const cells = map.kind === "cells", few = cells && map.x.length <= (narrow.matches && map.rows > 2 && !(policy && map.arrows) ? 4 : 12);
+  const range = policy ? [-0.5, map.actions.length - 0.5] : map.ranges[name] ? map.ranges[name].map(colour)
+    : [Math.min(0, all.reduce((a, b) => Math.min(a, b), Infinity)), all.reduce((a, b) => Math.max(a, b), -Infinity)];
   const trace = {type: "heatmap", x: map.x, y: map.y, z: z, hoverongaps: false, xgap: cells ? 2 : 0, ygap: cells ? 2 : 0,
-    zmin: policy ? -0.5 : Math.min(0, all.reduce((a, b) => Math.min(a, b), Infinity)), zmax: policy ? map.actions.length - 0.5 : all.reduce((a, b) => Math.max(a, b), -Infinity),
+    zmin: range[0], zmax: range[1],
     colorscale: policy ? steps(map.actions.length) : SCALES[name], reversescale: false,
     colorbar: Object.assign({orientation: "h", thickness: 10, y: cells ? -0.02 : -0.12, yanchor: "top", len: 1, outlinewidth: 0, tickfont: {size: 11}, nticks: 5},
       policy ? {tickvals: map.actions.map((a, i) => i), ticktext: map.arrows || map.actions} : {},
@@ -214,6 +223,10 @@ function everything() {  // for print, and for whoever wants all figures now
   drawSeen();
 }
 
+function fit() {  // paper is narrower than the window
+  document.querySelectorAll(".plot:not([hidden])").forEach((element) => { if (element.data) Plotly.Plots.resize(element); });
+}
+
 function listen() {
   document.querySelectorAll("[data-axes]").forEach((button) => button.addEventListener("click", () => {
     shown.axes = button.dataset.axes;
@@ -229,6 +242,11 @@ function listen() {
   document.querySelectorAll("[data-bands]").forEach((button) => button.addEventListener("click", () => {
     shown.bands = !shown.bands;
     button.setAttribute("aria-pressed", String(shown.bands));
+    drawSeen();
+  }));
+  document.querySelectorAll("[data-seeds]").forEach((button) => button.addEventListener("click", () => {
+    shown.seeds = !shown.seeds;
+    button.setAttribute("aria-pressed", String(shown.seeds));
     drawSeen();
   }));
   document.querySelectorAll("[data-maps]").forEach((block) => {
@@ -247,7 +265,7 @@ async function refresh() {
   const before = Object.keys(data.figures).concat(Object.keys(data.maps)).join();
   data = JSON.parse(fresh.getElementById("data").textContent);
   if (Object.keys(data.figures).concat(Object.keys(data.maps)).join() !== before) {
-    watcher.disconnect(); seen.clear(); shown.hidden.clear(); Object.assign(shown, {axes: "linear", bands: true});
+    watcher.disconnect(); seen.clear(); shown.hidden.clear(); Object.assign(shown, {axes: "linear", bands: true, seeds: false});
     document.querySelector("main").replaceWith(fresh.querySelector("main"));
     document.title = fresh.title;
     listen();
@@ -284,7 +302,8 @@ async function start() {
   listen();
   dark.addEventListener("change", drawSeen);
   narrow.addEventListener("change", drawSeen);
-  addEventListener("beforeprint", everything);
+  addEventListener("beforeprint", () => { everything(); fit(); });
+  addEventListener("afterprint", fit);
   document.body.dataset.ready = "true";
   if ("livePage" in document.body.dataset) follow();
 }

@@ -1,0 +1,26 @@
+"""What the words on a report mean, shown where a reader points at them."""
+
+TERMS = {
+    "seeds × episodes": "independent runs, and finished episodes of each",
+    "return at the end": "mean return over the last tenth of the episodes, with its 95 % interval over seeds",
+    "cumulative regret": "what was lost while learning: the sum over episodes of V* less what the plan was worth",
+    "growth exponent": "how regret grows with episodes: 1 does not learn, ½ is √episodes, 0 has stopped losing",
+    "stuck seeds": "seeds that still lose more than a fifth of V* in the last tenth of the episodes",
+    "episodes to learn it": "median first episode with a running mean 80 % of the way from the worst run to the best",
+    "time an episode": "mean wall-clock time, which depends on the machine",
+    "return of an episode": "running mean over a twentieth of the episodes; undiscounted, in the environment's units",
+    "realised optimism": "what the plan expects of the first state, less the true optimum V*",
+    "information gain": "½ log det(I + K/λ): how much the data tell about the transitions, in nats",
+    "size of the dictionary": "landmarks that the compressed embedding holds",
+    "cost": "wall-clock time of an episode, on a logarithmic axis",
+    "regret: bound and measured": "the theorem's bound for this mode, and the regret that was measured",
+    "regret: proven and measured": "what the run's certificate proves it lost at most, and what it did lose",
+    "certificates that held": "seeds in which the truth was in the confidence set, and values were optimistic",
+    "interquartile mean": "mean of the middle half of all scores, which no single run can move far",
+    "probability of improvement": "chance that a run of the one beats a run of the other; ½ is no difference",
+    "p": "probability of a difference this large by chance, corrected for the number of comparisons (Holm)",
+    "lead": "difference of the means, in the unit of what is compared, with the 95 % interval of the sign-flip test",
+    "seeds that would tell": "for a test at 5 % with power 80 %, if the difference is what it seems",
+    "value V₁": "what the optimistic plan expects from a state at the first step",
+    "uncertainty σ": "predictive standard deviation of the embedding, the largest over actions",
+}
