@@ -14,11 +14,11 @@ FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.intp]
 
 NUGGET = 1e-8  # relative; centres may nearly coincide
-ROUNDING = 1e-14  # of squared distances, relative to the largest
-IMPLIED = 1e-6  # a bump of which the others leave less than this is not needed
 
 
-def farthest_points(X: FloatArray, count: int, apart: float = 0.0) -> tuple[IntArray, float]:
+def farthest_points(
+    X: FloatArray, count: int, apart: float = 0.0, *, rounding: float = 1e-14
+) -> tuple[IntArray, float]:
     """Rows of X (n, d), each the farthest from those before, and the distance within which all others lie.
 
     Random choice would lose rarely visited regions; this keeps a point in each.
@@ -27,12 +27,13 @@ def farthest_points(X: FloatArray, count: int, apart: float = 0.0) -> tuple[IntA
         X: the candidates.
         count: most rows.
         apart: stop when all points are within this distance of a chosen one.
+        rounding: of squared distances, relative to the largest.
     """
     X = X - X.mean(axis=0)
     norms = np.einsum("ij,ij->i", X, X)
     chosen = [int(norms.argmin())]
     squares = _squares(X, norms, chosen[0])
-    least = max(apart**2, ROUNDING * float(norms.max()))
+    least = max(apart**2, rounding * float(norms.max()))
     while len(chosen) < count:
         i = int(squares.argmax())
         if squares[i] <= least:
@@ -88,10 +89,16 @@ class Bumps:
         return states, Bumps(self._centres[:, d:], scales[d:])(actions)
 
 
-def independent_points(X: FloatArray, count: int) -> IntArray:
-    """Rows of X (n, d), at most so many, that span all of it with RBF functions of width 1."""
+def independent_points(X: FloatArray, count: int, *, implied: float = 1e-6) -> IntArray:
+    """Rows of X (n, d), at most so many, that span all of it with RBF functions of width 1.
+
+    Args:
+        X: the candidates.
+        count: most rows.
+        implied: a function of which the others leave less than this is not needed.
+    """
     rows, _ = farthest_points(X, count, apart=1e-3)
-    return np.asarray(rows[pivoted_rows(Bumps(X[rows])(X[rows]), IMPLIED)])
+    return np.asarray(rows[pivoted_rows(Bumps(X[rows])(X[rows]), implied)])
 
 
 class Novelty:
