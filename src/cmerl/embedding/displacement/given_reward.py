@@ -17,8 +17,6 @@ BoolArray = NDArray[np.bool_]
 TransitionReward = Callable[[FloatArray, FloatArray, FloatArray], FloatArray]
 """Rewards (n,) of states (n, d), actions (n, e) and next states (n, d)."""
 
-PROBES = 1000  # states at which the function is asked how much it can pay
-
 
 class GivenRewardDynamics(Dynamics):
     """As ``Dynamics``, but for rewards.
@@ -26,11 +24,12 @@ class GivenRewardDynamics(Dynamics):
     Args:
         arguments: as for ``Dynamics``.
         reward: the function, of rows in the units of the model.
+        probes: states at which it is asked how much it can pay.
         options: as for ``Dynamics``.
     """
 
-    def __init__(self, *arguments: Any, reward: TransitionReward, **options: Any) -> None:
-        self._given = reward
+    def __init__(self, *arguments: Any, reward: TransitionReward, probes: int = 1000, **options: Any) -> None:
+        self._given, self._probes = reward, probes
         super().__init__(*arguments, **options)
 
     def _range_over(self, actions: FloatArray) -> None:
@@ -41,8 +40,8 @@ class GivenRewardDynamics(Dynamics):
     def reward_bounds(self) -> tuple[float, float]:
         """The least and the most that the function pays within the bounds of the model, 0 where episodes end."""
         rng = np.random.default_rng(0)
-        x = rng.uniform(-self._bounds, self._bounds, (PROBES, len(self._bounds)))
-        a = self._actions[rng.integers(len(self._actions), size=PROBES)]
+        x = rng.uniform(-self._bounds, self._bounds, (self._probes, len(self._bounds)))
+        a = self._actions[rng.integers(len(self._actions), size=self._probes)]
         paid = np.concatenate([self._given(x, a, x), self.data.r, [0.0] if self.terminations is not None else []])
         return float(paid.min()), float(paid.max())
 
