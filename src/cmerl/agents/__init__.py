@@ -7,6 +7,7 @@ True
 
 from __future__ import annotations
 
+from cmerl.agents.adapters import FunctionAgent, StableBaselines, from_function
 from cmerl.agents.base import Agent, EpisodeRecord, Policy
 from cmerl.agents.baselines.controls import GreedyAgent, RandomAgent
 from cmerl.agents.baselines.epsilon_greedy import EpsilonGreedyAgent
@@ -32,12 +33,15 @@ __all__ = [
     "BalancedAgent",
     "EpisodeRecord",
     "EpsilonGreedyAgent",
+    "FunctionAgent",
     "GreedyAgent",
     "OptimisticQLearning",
     "Policy",
     "RandomAgent",
     "Settings",
+    "StableBaselines",
     "describe",
+    "from_function",
     "groups",
     "make",
     "names",

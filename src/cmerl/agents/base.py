@@ -13,6 +13,7 @@ import numpy as np
 
 from cmerl import notebooks, oracles
 from cmerl.agents import door
+from cmerl.agents.callbacks import Callbacks, Given, StepRecord
 from cmerl.agents.certified import declared_range
 from cmerl.agents.door import StepLimit
 from cmerl.agents.episode import Episode
@@ -26,7 +27,6 @@ from cmerl.validation import check_seed, check_step
 __all__ = [
     "REGRET_KINDS",
     "Agent",
-    "Callback",
     "Episode",
     "EpisodeRecord",
     "Policy",
@@ -34,9 +34,6 @@ __all__ = [
     "declared_range",
     "find_horizon",
 ]
-
-Callback = Callable[["Agent", EpisodeRecord], bool | None]
-"""Called after every episode; returning False ends ``learn``."""
 
 
 class Agent(FitsLogs, Persistent):
@@ -91,7 +88,7 @@ class Agent(FitsLogs, Persistent):
         self,
         episodes: int,
         progress_bar: bool = False,
-        callback: Callback | None = None,
+        callback: Given = None,
         *,
         step_timeout: float | StepLimit | None = None,
     ) -> Self:
@@ -100,7 +97,8 @@ class Agent(FitsLogs, Persistent):
         Args:
             episodes: how many.
             progress_bar: show a bar with the return, the best so far and the time left.
-            callback: called as callback(agent, record) after every episode; returning False ends learning.
+            callback: called as callback(agent, record) after every episode; returning False ends learning. Or a
+                ``cmerl.agents.callbacks.Callback`` with more hooks, or a list of both.
             step_timeout: seconds that the environment may take over a step; None lets it take any time.
         """
         if isinstance(episodes, bool) or not isinstance(episodes, int | np.integer) or episodes < 0:
@@ -109,13 +107,17 @@ class Agent(FitsLogs, Persistent):
             raise InputError("this agent has no environment to learn in: load it with CMERL.load(path, env=env)")
         from cmerl.agents.progress import progress
 
-        limit = StepLimit.of(step_timeout)
+        limit, callbacks = StepLimit.of(step_timeout), Callbacks(callback)
         with self._learning(), progress(int(episodes), self.name, enabled=progress_bar) as tick:
-            for _ in range(episodes):
-                record = self._play_episode(self.env, limit)
-                tick(record)
-                if callback is not None and callback(self, record) is False:
-                    break
+            callbacks.start(self)
+            try:
+                for _ in range(episodes):
+                    record = self._play_episode(self.env, limit, callbacks)
+                    tick(record)
+                    if not callbacks.episode(self, record):
+                        break
+            finally:
+                callbacks.end(self)
         return self
 
     @contextmanager
@@ -240,13 +242,19 @@ class Agent(FitsLogs, Persistent):
         """A generator for one purpose: a leaf of this agent's tree of seeds."""
         return np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=key))
 
-    def _play_episode(self, env: gymnasium.Env[Any, Any], limit: StepLimit | None = None) -> EpisodeRecord:
-        episode = self.episode()
+    def _play_episode(
+        self, env: gymnasium.Env[Any, Any], limit: StepLimit | None = None, callbacks: Callbacks | None = None
+    ) -> EpisodeRecord:
+        episode, number = self.episode(), len(self.history)
         try:
             obs = door.reset(env, int(self._rng(0, len(self.history)).integers(2**31)), limit)
             while not episode.done:
-                found = door.step(env, episode._ask(obs), limit)
+                step, action = episode.step, episode._ask(obs)
+                found = door.step(env, action, limit)
                 episode._tell(found)
+                if callbacks is not None and callbacks.watch_steps:
+                    seen = (obs, action, found.reward, found.obs, found.terminated, found.truncated)
+                    callbacks.step(self, StepRecord(number, step, *seen))
                 obs = found.obs
         except BaseException as error:
             raised = episode._fail(error)

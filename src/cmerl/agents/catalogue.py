@@ -85,11 +85,13 @@ def register(name: str, factory: Factory) -> None:
 
 
 def make(
-    name: str, env: gymnasium.Env[Any, Any], *, horizon: int | None = None, seed: int = 0, **options: Any
+    name: str | Factory, env: gymnasium.Env[Any, Any], *, horizon: int | None = None, seed: int = 0, **options: Any
 ) -> Agent:
-    """An agent by name; options that it does not have are an error that names the nearest one."""
+    """An agent by name, or from a factory; options that it does not have are an error that names the nearest one."""
     factory = find(name)
-    known = [option.name for option in parameters(name)]
+    known = [option.name for option in parameters(factory)]
+    if not isinstance(name, str):
+        name = getattr(name, "__name__", type(name).__name__)
     for option in options:
         if option not in known and not _takes_anything(factory):
             near = difflib.get_close_matches(option, known, 1)
@@ -106,7 +108,7 @@ def options(name: str) -> list[str]:
     return [option.name for option in parameters(name)]
 
 
-def parameters(name: str) -> tuple[Option, ...]:
+def parameters(name: str | Factory) -> tuple[Option, ...]:
     """The options that ``make`` takes for an agent, those of its bases included where it passes them on."""
     factory = find(name)
     fixed = getattr(factory, "fixed_options", ())
@@ -133,8 +135,10 @@ def describe(name: str) -> str:
     return (inspect.getdoc(find(name)) or "").partition("\n")[0].rstrip(".")
 
 
-def find(name: str) -> Factory:
-    """What makes the agents of a name."""
+def find(name: str | Factory) -> Factory:
+    """What makes the agents of a name; a factory is one already."""
+    if not isinstance(name, str):
+        return name
     if name not in _FACTORIES:
         near = difflib.get_close_matches(name, names(), 1)
         hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(names())}"

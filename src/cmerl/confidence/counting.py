@@ -66,7 +66,7 @@ class Guarded(KL):
     """
 
     name: ClassVar[str] = "guarded"
-    kappa: float = 3.0
+    kappa: float = 2.0
     prior_scale: float = 1.0
 
     def __post_init__(self) -> None:

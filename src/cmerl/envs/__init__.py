@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from cmerl.envs.registration import register
 
 if TYPE_CHECKING:
+    from cmerl.envs.battery import Battery
     from cmerl.envs.bilinear import Bilinear
     from cmerl.envs.chain import Chain
     from cmerl.envs.deepsea import DeepSea
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from cmerl.envs.gridworld import GridWorld
     from cmerl.envs.inventory import Inventory, Prices
     from cmerl.envs.knapsack import Knapsack
+    from cmerl.envs.lead_time import LeadTimeInventory
     from cmerl.envs.linear_mixture import LinearMixture
     from cmerl.envs.linear_quadratic import LinearQuadratic
     from cmerl.envs.molecule import Molecule
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BallDynamics",
+    "Battery",
     "Bilinear",
     "CartPoleSwingUp",
     "Chain",
@@ -43,6 +46,7 @@ __all__ = [
     "GridWorld",
     "Inventory",
     "Knapsack",
+    "LeadTimeInventory",
     "LinearMixture",
     "LinearQuadratic",
     "Molecule",
@@ -66,6 +70,7 @@ __all__ = [
 
 _HOMES = {
     "BallDynamics": "pball",
+    "Battery": "battery",
     "Bilinear": "bilinear",
     "CartPoleSwingUp": "swing_up",
     "Chain": "chain",
@@ -76,6 +81,7 @@ _HOMES = {
     "Inventory": "inventory",
     "LinearMixture": "linear_mixture",
     "Knapsack": "knapsack",
+    "LeadTimeInventory": "lead_time",
     "Molecule": "molecule",
     "Routing": "routing",
     "StringEdit": "string_edit",

@@ -12,6 +12,7 @@ from cmerl.envs.checks import check_count, check_index
 from cmerl.envs.finite import FiniteMDP, Floats, cumulative, draw
 from cmerl.envs.inventory import Prices, demand_law, prices_of
 from cmerl.errors import InputError
+from cmerl.kernels import RBF, Columns, Constant, Kernel, StateAction
 
 COSTS = {"sale": 0.0, "unit": 0.0, "order": 0.0, "holding": 1.0, "backlog": 4.0, "lost": 4.0}
 MOST_ENTRIES = 10**8  # of the table P
@@ -45,12 +46,12 @@ class LeadTimeInventory(FiniteMDP):
     def __init__(
         self,
         lead_time: int = 2,
-        capacity: int = 15,
-        backlog: int = 10,
-        max_order: int = 6,
-        demand: float | ArrayLike = 3.0,
+        capacity: int = 10,
+        backlog: int = 6,
+        max_order: int = 4,
+        demand: float | ArrayLike = (0.1, 0.2, 0.4, 0.2, 0.1),
         prices: Prices | dict[str, float] | None = None,
-        stock: int = 6,
+        stock: int = 4,
         horizon: int = 20,
     ) -> None:
         self.lead_time = check_count("lead_time", lead_time)
@@ -71,6 +72,8 @@ class LeadTimeInventory(FiniteMDP):
         self.levels, self.pipelines = table[:, 0], table[:, 1:]
         P, R = self._tables(states)
         start = self._index[(check_index("stock", stock, capacity + 1), *(0,) * (self.lead_time - 1))]
+        least = min(self.period(state, a, len(self.demand) - 1)[1] for state in states for a in (0, self.max_order))
+        self.reward_range = (min(least, float(R.min())), max(0.0, float(R.max())))
         super().__init__(P, R, start=start, horizon=horizon, coordinates=np.cumsum(table, axis=1, dtype=np.float64))
 
     def step(self, action: SupportsIndex) -> tuple[Any, float, bool, bool, dict[str, Any]]:
@@ -84,6 +87,16 @@ class LeadTimeInventory(FiniteMDP):
         self.state = self._index[after]
         observation, info = self._observe()
         return observation, reward, False, False, {**info, "demand": demand}
+
+    @staticmethod
+    def kernel() -> Kernel:
+        """A kernel that knows what depends on what, for ``CMERL(kernel=…)``, where the lead time is 2.
+
+        The cost of a period depends on the stock alone, the period after next on the inventory position and the
+        order. Lengthscales are shares of the observed ranges, and of an action.
+        """
+        now = StateAction(Columns(RBF(0.12), (0,)), Constant(1.0))
+        return now + StateAction(Columns(RBF(0.12), (1,)), RBF(1.5))
 
     def period(self, state: tuple[int, ...], order: int, demand: int) -> tuple[tuple[int, ...], float]:
         """What a period makes of the stock and the orders under way, (level, q₁, …), and its reward."""

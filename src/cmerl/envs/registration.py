@@ -26,6 +26,8 @@ WORLDS: dict[str, tuple[str, dict[str, Any]]] = {
     "cmerl/DeepSea-v0": ("cmerl.envs.deepsea:DeepSea", {}),
     "cmerl/RandomMDP-v0": ("cmerl.envs.random_worlds:RandomMDP", {"states": 10, "actions": 3, "seed": 0}),
     "cmerl/Inventory-v0": ("cmerl.envs.inventory:Inventory", {}),
+    "cmerl/LeadTimeInventory-v0": ("cmerl.envs.lead_time:LeadTimeInventory", {}),
+    "cmerl/Battery-v0": ("cmerl.envs.battery:Battery", {}),
     "cmerl/StringEdit-v0": ("cmerl.envs.string_edit:StringEdit", {}),
     "cmerl/Molecule-v0": ("cmerl.envs.molecule:Molecule", {}),
     "cmerl/Knapsack-v0": ("cmerl.envs.knapsack:Knapsack", {}),

@@ -15,6 +15,7 @@ from gymnasium.envs.registration import EnvSpec, load_env_creator, registry
 
 from cmerl.agents.base import find_horizon
 from cmerl.errors import CmerlError, InputError
+from cmerl.experiments import own
 from cmerl.experiments.spec import EnvironmentSpec, WrapperSpec
 from cmerl.experiments.spec_errors import nearest
 
@@ -56,20 +57,32 @@ def make_environment(spec: EnvironmentSpec, allowed: Sequence[str] = ()) -> Envi
     """
     for module in allowed:
         _import_allowed(module)
-    registered = _registered(spec.id, allowed)
-    _check_options(spec, registered)
+    maker = _maker(spec, allowed)
     try:
         with warnings.catch_warnings():
             # What Gymnasium says of versions and spaces was for whoever chose the environment, not for every worker.
             warnings.filterwarnings("ignore", module="gymnasium")
-            env: Environment = gymnasium.make(registered, **spec.options)
+            env = maker(**spec.options)
     except CmerlError as error:
         raise InputError(f"environment {spec.id!r}: {error}") from error
     except Exception as error:
         raise InputError(f"environment {spec.id!r} cannot be made: {_reason(error)}") from error
+    if not isinstance(env, gymnasium.Env):
+        raise InputError(f"environment {spec.id!r} must be a Gymnasium environment; {type(env).__name__} is none")
     for wrapper in spec.wrappers:
         env = _wrap(env, wrapper, spec.id)
     return env
+
+
+def _maker(spec: EnvironmentSpec, allowed: Sequence[str]) -> Callable[..., Any]:
+    """What makes an environment: a callable of the user's own, or Gymnasium."""
+    if own.is_reference(spec.id):
+        maker = own.find(spec.id, allowed, "environment")
+        _check_names(maker, spec.options, f"environment {spec.id!r}")
+        return maker
+    registered = _registered(spec.id, allowed)
+    _check_options(spec, registered)
+    return lambda **options: gymnasium.make(registered, **options)
 
 
 def module_of(registered: EnvSpec) -> str:
@@ -198,7 +211,10 @@ def _check_options(spec: EnvironmentSpec, registered: EnvSpec) -> None:
 
 
 def _check_names(maker: Callable[..., Any], options: dict[str, Any], who: str, skip: int = 0) -> None:
-    parameters = list(inspect.signature(maker).parameters.values())[skip:]
+    try:
+        parameters = list(inspect.signature(maker).parameters.values())[skip:]
+    except ValueError:  # a builtin without a signature
+        return
     if any(p.kind is p.VAR_KEYWORD for p in parameters):
         return
     known = [p.name for p in parameters if p.kind in (p.KEYWORD_ONLY, p.POSITIONAL_OR_KEYWORD)]

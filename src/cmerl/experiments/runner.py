@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from cmerl.errors import CmerlError, InputError
-from cmerl.experiments import engines
+from cmerl.experiments import engines, own
 from cmerl.experiments.engines.base import Event
 from cmerl.experiments.failures import told, what_now
 from cmerl.experiments.results import Results
@@ -41,7 +41,9 @@ def run(
     """Run an experiment.
 
     Args:
-        spec: a dictionary, a TOML or JSON file, or an environment's id; the keys are those of ``Spec``.
+        spec: a dictionary, a TOML or JSON file, or an environment's id; the keys are those of ``Spec``. From Python,
+            ``envs`` and ``agents`` may also hold callables that make an environment, and classes or callables
+            (env, *, horizon, seed, **options) that make an agent.
         out: the run directory; by default a new one in ``runs/``.
         callbacks: called as callback(event, ledger) after everything that happens.
         progress: show bars.
@@ -51,7 +53,9 @@ def run(
     Returns:
         The results. Units that failed are in ``results.failures``; the others are complete.
     """
-    checked = load_spec(spec, settings)
+    checked = load_spec(_with_names(spec) if isinstance(spec, Mapping) else spec, _with_names(settings))
+    if checked.engine == "ray" and any(part for unit in units_of(checked) for part in unit.parts):
+        raise InputError("objects that cannot be imported run on the local engine only: put them into a module")
     check(checked)
     directory = Path(out) if out is not None else new_directory(checked)
     repeat = command or f"cmerl run {shlex.quote(str(directory / 'manifest.json'))}"
@@ -67,6 +71,8 @@ def resume(
     jobs: int | None = None,
     address: str | None = None,
     allow_env_modules: Sequence[str] = (),
+    agents: Sequence[Callable[..., Any]] = (),
+    envs: Sequence[Callable[..., Any]] = (),
 ) -> Results:
     """Go on with a run that was interrupted, exactly where it stopped; failed units are tried again.
 
@@ -76,9 +82,27 @@ def resume(
         progress: show bars.
         jobs: units at a time, if not as before; it changes nothing in the results.
         address: of the Ray cluster to join, if the run was on one: a manifest alone is not believed.
-        allow_env_modules: modules that the run's environments come from, whose code you trust: likewise.
+        allow_env_modules: modules that the run's environments and agents come from, whose code you trust: likewise.
+        agents: classes and callables that the run was given as objects, such as those of a notebook.
+        envs: likewise.
     """
+    for part in agents:
+        own.name_of(part, "agent")
+    for part in envs:
+        own.name_of(part, "environment")
     return _go(RunDirectory(directory), callbacks, progress, jobs, Consent(address, tuple(allow_env_modules)))
+
+
+def _with_names(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Keys of a spec with objects replaced by names; who passes an object trusts the module that it comes from."""
+    found, modules = plurals(values), []
+    for key, what in (("environments", "environment"), ("agents", "agent")):
+        if key in found:
+            found[key], more = own.named(found[key], what)
+            modules += more
+    if modules:
+        found["allow_env_modules"] = [*dict.fromkeys([*(found.get("allow_env_modules") or ()), *modules])]
+    return found
 
 
 @dataclass(frozen=True)

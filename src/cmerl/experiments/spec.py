@@ -76,7 +76,7 @@ class EnvironmentSpec(_Table):
     """An environment.
 
     Attributes:
-        id: as Gymnasium knows it, such as "cmerl/RiverSwim-v0".
+        id: as Gymnasium knows it, such as "cmerl/RiverSwim-v0", or "module:attribute" of a callable that makes it.
         label: what results call it; by default the id with its options.
         options: for ``gymnasium.make``.
         wrappers: around it, the first one innermost.
@@ -101,7 +101,7 @@ class AgentSpec(_Table):
     """An agent.
 
     Attributes:
-        name: as ``cmerl agents`` lists it.
+        name: as ``cmerl agents`` lists it, or "module:attribute" of a class or a callable that makes one.
         label: what results call it; by default the name with its options.
         options: for ``cmerl.agents.make``.
     """
@@ -132,7 +132,7 @@ class Spec(_Table):
         jobs: units at a time; by default as many as there are cores.
         address: of a Ray cluster to join; by default one on this machine is started.
         journals: with Ray, whether records go through the "driver" or straight to a disk that all machines "share".
-        allow_env_modules: modules beyond Gymnasium's and cmerl's that environments may come from.
+        allow_env_modules: modules beyond Gymnasium's and cmerl's that environments and agents may come from.
     """
 
     environments: Annotated[tuple[EnvironmentSpec, ...], Field(min_length=1)]
@@ -229,8 +229,11 @@ def read_file(path: str | os.PathLike[str]) -> tuple[dict[str, Any], bool]:
 
 
 def plurals(values: Mapping[str, Any]) -> dict[str, Any]:
-    """``environment`` and ``agent`` may be said of one, and a single one need not be in a list."""
+    """``environment`` and ``agent`` may be said of one, ``envs`` is short, and one need not be in a list."""
     found = dict(values)
+    for short in ("env", "envs"):
+        if short in found and "environments" not in found:
+            found["environments"] = found.pop(short)
     for one, many in (("environment", "environments"), ("agent", "agents")):
         if one in found and many not in found:
             found[many] = found.pop(one)

@@ -18,6 +18,7 @@ from cmerl.agents.base import EpisodeRecord
 from cmerl.agents.door import StepLimit
 from cmerl.confidence import Mode, as_mode
 from cmerl.errors import CmerlError, InputError
+from cmerl.experiments import own
 from cmerl.experiments.environments import make_environment
 from cmerl.experiments.journal import Journal
 from cmerl.experiments.packing import pack, unpack
@@ -49,6 +50,11 @@ class Unit(BaseModel):
     def key(self) -> tuple[str, str, int]:
         """(environment, agent, seed), as episodes.jsonl names them."""
         return self.env.label, self.agent.label, self.seed
+
+    @property
+    def parts(self) -> dict[str, Callable[..., Any]]:
+        """Objects of the user's own that it is made of, and that cannot be imported."""
+        return own.needed((self.env.id, self.agent.name))
 
     @property
     def title(self) -> str:
@@ -93,7 +99,10 @@ def make_agent(unit: Unit) -> agents.Agent:
     """The agent in its environment, before the first episode."""
     env = make_environment(unit.env, unit.allow_env_modules)
     options = {key: _option(value) for key, value in unit.agent.options.items()}
-    return agents.make(unit.agent.name, env, horizon=unit.horizon, seed=unit.seed, **options)
+    name: Any = unit.agent.name
+    if own.is_reference(name):
+        name = own.find(name, unit.allow_env_modules, "agent")
+    return agents.make(name, env, horizon=unit.horizon, seed=unit.seed, **options)
 
 
 def _option(value: Any) -> Any:

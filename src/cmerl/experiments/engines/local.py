@@ -22,6 +22,7 @@ from cmerl.experiments.engines.base import EpisodeFinished, Event, Task, UnitFai
 from cmerl.experiments.engines.log import LogFile
 from cmerl.experiments.failures import failure_of, sentence
 from cmerl.experiments.journal import FileJournal, Tail
+from cmerl.experiments.own import hand_over
 from cmerl.experiments.packing import unpack
 from cmerl.experiments.units import Unit, play
 
@@ -119,7 +120,8 @@ class _Slot:
     def _submit(self, task: Task) -> Future[dict[str, Any]]:
         if self._executor is None:
             self._executor = ProcessPoolExecutor(1, env=ONE_THREAD, initializer=_settle, initargs=(os.getpid(),))
-        future: Future[dict[str, Any]] = self._executor.submit(_work, task.unit, task.journal, log.level)
+        unit = task.unit
+        future: Future[dict[str, Any]] = self._executor.submit(_work, unit, task.journal, log.level, unit.parts)
         return future
 
     def close(self) -> None:
@@ -158,8 +160,9 @@ def _die_with_parent() -> None:
         ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
-def _work(unit: Unit, path: Path, log_level: int) -> dict[str, Any]:
+def _work(unit: Unit, path: Path, log_level: int, parts: dict[str, Any]) -> dict[str, Any]:
     """Play a unit; a failure is returned as a sentence with its place, its traceback goes to the log."""
+    hand_over(parts)
     _log_to(path.parents[1] / "run.log", log_level)
     try:
         with FileJournal(path) as journal:
