@@ -1,4 +1,4 @@
-"""The import graph: no cycle, not even through imports inside functions."""
+"""The structure of the sources: no import cycle, not even through functions; few imports; few constants."""
 
 from __future__ import annotations
 
@@ -87,3 +87,43 @@ def test_the_default_agent_imports_nothing_of_the_proofs() -> None:
         waiting += used
     assert "cmerl.agents.cme_rl.planner" in room
     assert not room & {f"cmerl.agents.cme_rl.{name}" for name in ("proving", "counting", "balancing", "balanced")}
+
+
+def numbers(source: str) -> list[str]:
+    """Names that a module binds to numbers at its top level."""
+    found = []
+    for node in ast.parse(source).body:
+        if not isinstance(node, ast.Assign | ast.AnnAssign) or node.value is None:
+            continue
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+        for target in targets:
+            pairs = [(target, node.value)]
+            if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
+                pairs = list(zip(target.elts, node.value.elts, strict=True))
+            found += [ast.unparse(name) for name, value in pairs if is_number(value)]
+    return found
+
+
+def is_number(value: ast.expr) -> bool:
+    """Whether an expression is made of numbers alone."""
+    if isinstance(value, ast.UnaryOp):
+        return is_number(value.operand)
+    if isinstance(value, ast.BinOp):
+        return is_number(value.left) and is_number(value.right)
+    return isinstance(value, ast.Constant) and type(value.value) in (int, float)
+
+
+def test_numbers_at_the_top_level_are_found() -> None:
+    source = "A = 3\nB, C = 1e-9, 'c'\nD: float = -(2.0**53)\nE = (1, 2)\nF = True\ndef f(x=3):\n    y = 4\n"
+    assert numbers(source) == ["A", "B", "D"]
+
+
+def test_numbers_are_settings_or_arguments_and_hardly_ever_constants_of_a_module() -> None:
+    rooms = ("cmerl.agents", "cmerl.embedding", "cmerl.planning")
+    found = [
+        f"{name}.{number}"
+        for name, path in modules().items()
+        if name.startswith(rooms)
+        for number in numbers(path.read_text(encoding="utf-8"))
+    ]
+    assert len(found) <= 15, found

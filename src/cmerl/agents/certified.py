@@ -15,7 +15,7 @@ from cmerl.certificates import Certificate, Ledger
 from cmerl.errors import InputError
 from cmerl.finite import FiniteWorld
 from cmerl.oracles.bellman import action_probabilities
-from cmerl.oracles.checks import is_transformed
+from cmerl.oracles.wrapping import is_transformed
 
 FloatArray = NDArray[np.float64]
 

@@ -14,12 +14,12 @@ import numpy as np
 from cmerl.agents.base import find_horizon
 from cmerl.checking.episodes import RANDOM, Env, Episode, global_seeds, play, random_actions, written
 from cmerl.checking.report import SEVERITIES, Finding, Report
-from cmerl.envs.checks import check_count
 from cmerl.errors import InputError
 from cmerl.spaces import StateSpace
 from cmerl.spaces.actions import ActionSet
 from cmerl.spaces.parts import IMAGE_FIX, take_apart
 from cmerl.spaces.structured import default_kernel
+from cmerl.validation.numbers import check_count
 
 LONGEST = 500  # steps of an episode that is played to look at it
 MANY_COLUMNS = 30

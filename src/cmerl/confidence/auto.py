@@ -6,11 +6,12 @@ import dataclasses
 from dataclasses import dataclass
 from typing import ClassVar
 
-from cmerl.confidence.modes import Mode, Practical, check_number
+from cmerl.confidence.modes import Mode, Practical
 from cmerl.confidence.problem import Problem
 from cmerl.confidence.terms import BonusTerms, ValueNorms
 from cmerl.embedding import KernelEmbedding
 from cmerl.errors import InputError
+from cmerl.validation.numbers import check_not_negative
 
 SCALES = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)  # of the optimistic prior: from reckless to useless
 
@@ -52,8 +53,8 @@ class Auto(Mode):
     floor: float = 0.1
 
     def __post_init__(self) -> None:
-        check_number("width", self.width)
-        check_number("floor", self.floor)
+        check_not_negative("width", self.width)
+        check_not_negative("floor", self.floor)
         if not self.candidates:
             raise InputError("balancing needs at least one candidate")
         wrong = [c.label for c in self.candidates if c.mode.provable != self.provable or isinstance(c.mode, Auto)]

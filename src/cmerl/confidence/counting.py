@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from cmerl.confidence.modes import Mode, Practical, check_number
+from cmerl.confidence.modes import Mode, Practical
 from cmerl.confidence.problem import Problem
 from cmerl.confidence.terms import BonusTerms, ValueNorms
 from cmerl.embedding import KernelEmbedding
 from cmerl.errors import InputError, MissingConstantError
+from cmerl.validation.numbers import check_not_negative
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,7 +30,7 @@ class KL(Mode):
     growth: float = 0.05
 
     def __post_init__(self) -> None:
-        check_number("growth", self.growth)
+        check_not_negative("growth", self.growth)
 
     @property
     def uses_sigma(self) -> bool:
@@ -71,7 +72,7 @@ class Guarded(KL):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_number("prior_scale", self.prior_scale)
+        check_not_negative("prior_scale", self.prior_scale)
         if not self.kappa >= 1.0:
             raise InputError(f"kappa must be a number from 1 on, not {self.kappa!r}")
 

@@ -8,7 +8,6 @@ In formulas h runs from 1 to H; in code ``step`` = h − 1, so V_{h+1} covers ``
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar
@@ -21,6 +20,7 @@ from cmerl.confidence.sets import Estimate
 from cmerl.confidence.terms import BonusTerms, ValueNorms
 from cmerl.embedding import KernelEmbedding
 from cmerl.errors import InputError
+from cmerl.validation.numbers import check_not_negative
 
 FloatArray = NDArray[np.float64]
 
@@ -117,8 +117,8 @@ class Practical(Mode):
     prior_scale: float = 1.0
 
     def __post_init__(self) -> None:
-        check_number("sigma_scale", self.sigma_scale)
-        check_number("prior_scale", self.prior_scale)
+        check_not_negative("sigma_scale", self.sigma_scale)
+        check_not_negative("prior_scale", self.prior_scale)
 
     @property
     def optimism(self) -> float:
@@ -160,7 +160,7 @@ class Sigma(Mode):
     scale: float = 0.1
 
     def __post_init__(self) -> None:
-        check_number("scale", self.scale)
+        check_not_negative("scale", self.scale)
 
     def bonus(
         self, problem: Problem, data: KernelEmbedding, *, episode: int, step: int, norms: ValueNorms | None
@@ -187,9 +187,3 @@ class Greedy(Mode):
     ) -> BonusTerms:
         """Zero."""
         return BonusTerms()
-
-
-def check_number(name: str, value: float) -> None:
-    """Refuse an option that is not a number from 0 on."""
-    if not (isinstance(value, int | float | np.number) and math.isfinite(value) and value >= 0.0):
-        raise InputError(f"{name} must be a number from 0 on, not {value!r}")

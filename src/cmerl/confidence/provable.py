@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
-from cmerl.confidence.modes import FloatArray, Mode, check_number
+from cmerl.confidence.modes import FloatArray, Mode
 from cmerl.confidence.norms import constant_norm
 from cmerl.confidence.problem import Problem
 from cmerl.confidence.radii import noise_radius, paper_radius, scalar_radius, second_moment_radius, tight_radius
@@ -14,6 +14,7 @@ from cmerl.confidence.sets import Estimate
 from cmerl.confidence.terms import BonusTerms, ValueNorms
 from cmerl.embedding import KernelEmbedding
 from cmerl.errors import MissingConstantError
+from cmerl.validation.numbers import check_not_negative
 
 
 def noise(problem: Problem, data: KernelEmbedding, share: float = 1.0) -> float:
@@ -68,7 +69,7 @@ class Misspecified(Mode):
     zeta: float = 0.0
 
     def __post_init__(self) -> None:
-        check_number("zeta", self.zeta)
+        check_not_negative("zeta", self.zeta)
 
     @property
     def _price(self) -> BonusTerms:

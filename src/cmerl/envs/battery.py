@@ -8,10 +8,10 @@ from itertools import product
 import numpy as np
 from numpy.typing import ArrayLike
 
-from cmerl.envs.checks import check_count, check_index, check_numbers
 from cmerl.envs.finite import FiniteMDP, Floats
 from cmerl.errors import InputError
 from cmerl.kernels import RBF, Columns, Constant, Kernel, StateAction
+from cmerl.validation.numbers import check_count, check_index, check_numbers
 
 # A day of hourly prices, in cents a kWh: cheap at night and at noon, dear in the morning and in the evening.
 DAY = (18, 16, 15, 15, 16, 20, 28, 36, 38, 32, 25, 20, 17, 16, 18, 22, 30, 40, 45, 43, 36, 29, 24, 20)

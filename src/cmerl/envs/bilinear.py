@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from cmerl.envs.checks import check_count
 from cmerl.envs.finite import FiniteMDP
 from cmerl.errors import InputError
+from cmerl.validation.numbers import check_count
 
 Floats = NDArray[np.float64]
 

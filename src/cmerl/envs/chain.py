@@ -6,8 +6,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from cmerl.envs.checks import check_count, check_probability
 from cmerl.envs.finite import FiniteMDP, Floats
+from cmerl.validation.numbers import check_count, check_probability
 
 FORWARD, BACK = 0, 1
 

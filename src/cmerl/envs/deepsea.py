@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from cmerl.envs.checks import check_count
 from cmerl.envs.finite import FiniteMDP, Floats
 from cmerl.errors import InputError
+from cmerl.validation.numbers import check_count
 
 Cell = tuple[int, int]
 

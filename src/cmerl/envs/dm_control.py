@@ -10,8 +10,8 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import ArrayLike, NDArray
 
-from cmerl.envs.checks import check_count, check_numbers
 from cmerl.errors import InputError
+from cmerl.validation.numbers import check_count, check_numbers
 
 Floats = NDArray[np.float64]
 

@@ -7,9 +7,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from cmerl.envs.checks import check_count, check_probability
 from cmerl.envs.finite import FiniteMDP, Floats
 from cmerl.errors import InputError
+from cmerl.validation.numbers import check_count, check_probability
 
 Cell = tuple[int, int]
 

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
-from cmerl.envs.checks import check_count, check_index, check_numbers
 from cmerl.envs.finite import FiniteMDP, Floats, cumulative, draw
 from cmerl.errors import InputError
+from cmerl.validation.numbers import check_count, check_index, check_numbers
 
 RARE = 1e-6  # a Poisson demand is cut where less than this is left, and rescaled
 

@@ -8,11 +8,11 @@ from typing import Any, SupportsIndex
 import numpy as np
 from numpy.typing import ArrayLike
 
-from cmerl.envs.checks import check_count, check_index
 from cmerl.envs.finite import FiniteMDP, Floats, cumulative, draw
 from cmerl.envs.inventory import Prices, demand_law, prices_of
 from cmerl.errors import InputError
 from cmerl.kernels import RBF, Columns, Constant, Kernel, StateAction
+from cmerl.validation.numbers import check_count, check_index
 
 COSTS = {"sale": 0.0, "unit": 0.0, "order": 0.0, "holding": 1.0, "backlog": 4.0, "lost": 4.0}
 MOST_ENTRIES = 10**8  # of the table P

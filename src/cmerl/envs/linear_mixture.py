@@ -7,9 +7,9 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from cmerl.envs.checks import check_count, check_numbers
 from cmerl.envs.finite import FiniteMDP
 from cmerl.errors import InputError
+from cmerl.validation.numbers import check_count, check_numbers
 
 Floats = NDArray[np.float64]
 

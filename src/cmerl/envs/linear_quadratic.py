@@ -9,10 +9,11 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import ArrayLike, NDArray
 
-from cmerl.envs.checks import check_count, check_number, check_numbers, check_options
 from cmerl.errors import InputError
 from cmerl.linalg import solve_small, spectrum
 from cmerl.oracles.riccati import LinearQuadraticModel, solve_linear_quadratic
+from cmerl.validation.episodes import check_options
+from cmerl.validation.numbers import check_count, check_number, check_numbers
 
 Floats = NDArray[np.float64]
 

@@ -12,8 +12,9 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import ArrayLike, NDArray
 
-from cmerl.envs.checks import check_count, check_number, check_options
 from cmerl.errors import InputError
+from cmerl.validation.episodes import check_options
+from cmerl.validation.numbers import check_count, check_number
 
 Floats = NDArray[np.float64]
 Derivative = Callable[[Floats], Floats]

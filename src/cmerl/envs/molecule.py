@@ -8,8 +8,8 @@ import numpy as np
 from gymnasium import spaces
 from gymnasium.spaces import GraphInstance
 
-from cmerl.envs.checks import check_count
 from cmerl.envs.object_world import ObjectWorld, enumerate_world
+from cmerl.validation.numbers import check_count
 
 Tree = tuple[tuple[int, ...], tuple[int, ...]]
 """Kinds of the atoms, and for each but the first the atom that it hangs on."""

@@ -10,9 +10,10 @@ import gymnasium
 import numpy as np
 from gymnasium import spaces
 
-from cmerl.envs.checks import check_count, check_index, check_options
 from cmerl.errors import InputError
 from cmerl.oracles import TableModel
+from cmerl.validation.episodes import check_options
+from cmerl.validation.numbers import check_count, check_index
 
 Move = Callable[[Any, int], tuple[Any, float]]
 """The next state and the reward of an action in a state."""

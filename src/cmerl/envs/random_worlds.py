@@ -6,9 +6,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from cmerl.envs.checks import check_count
 from cmerl.envs.finite import FiniteMDP
 from cmerl.errors import InputError
+from cmerl.validation.numbers import check_count
 
 
 class RandomMDP(FiniteMDP):

@@ -11,8 +11,9 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import ArrayLike, NDArray
 
-from cmerl.envs.checks import check_count, check_index, check_number, check_numbers, check_options, check_pair
 from cmerl.errors import InputError
+from cmerl.validation.episodes import check_options
+from cmerl.validation.numbers import check_count, check_index, check_number, check_numbers, check_pair
 
 Floats = NDArray[np.float64]
 

@@ -6,8 +6,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from cmerl.envs.checks import check_count
 from cmerl.envs.finite import FiniteMDP, Floats
+from cmerl.validation.numbers import check_count
 
 LEFT, RIGHT = 0, 1
 

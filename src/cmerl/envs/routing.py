@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from gymnasium import spaces
 
-from cmerl.envs.checks import check_count
 from cmerl.envs.object_world import ObjectWorld, enumerate_world
+from cmerl.validation.numbers import check_count
 
 
 class Routing(ObjectWorld):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from gymnasium import spaces
 
-from cmerl.envs.checks import check_count
 from cmerl.envs.object_world import ObjectWorld, enumerate_world
 from cmerl.errors import InputError
+from cmerl.validation.numbers import check_count
 
 
 class StringEdit(ObjectWorld):

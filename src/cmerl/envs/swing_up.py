@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from cmerl.envs.checks import check_number
 from cmerl.envs.mechanics import CartPole, Floats, Mechanism, observe_cart_pole
 from cmerl.errors import InputError
+from cmerl.validation.numbers import check_number
 
 TRACK = 2.4  # the cart runs from −TRACK to TRACK
 BODY = CartPole(1.0, 0.1, 0.5, 0.1 * 1.0**2 / 12, gravity=9.8)  # a uniform pole of a metre

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from cmerl.envs.checks import check_number, check_pair
 from cmerl.envs.planar import DIRECTIONS, Floats, FourMoves, PlanarWorld, check_moves
 from cmerl.errors import InputError
+from cmerl.validation.numbers import check_number, check_pair
 
 START = (-0.5, -0.5)
 GOAL = (0.6, 0.5)

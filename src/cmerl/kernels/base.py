@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from cmerl import notebooks
 from cmerl.errors import KernelError
-from cmerl.kernels.checks import as_pair, as_points
+from cmerl.validation.points import as_pair, as_points
 
 FloatArray: TypeAlias = NDArray[np.float64]
 OPERATIONS: dict[str, Callable[..., Any]] = {}

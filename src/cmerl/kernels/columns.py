@@ -8,8 +8,8 @@ import numpy as np
 
 from cmerl.errors import InputError, KernelError
 from cmerl.kernels.base import FloatArray, Kernel, Points
-from cmerl.kernels.checks import as_points
 from cmerl.kernels.foreign import as_kernel
+from cmerl.validation.points import as_points
 
 
 @dataclass(frozen=True)

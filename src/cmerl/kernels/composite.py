@@ -12,9 +12,9 @@ import numpy as np
 
 from cmerl.errors import KernelError
 from cmerl.kernels.base import OPERATIONS, FloatArray, Kernel, Points
-from cmerl.kernels.checks import positive
 from cmerl.kernels.foreign import as_kernel
 from cmerl.kernels.linear import Constant
+from cmerl.validation.points import positive
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ import numpy as np
 
 from cmerl.errors import InputError
 from cmerl.kernels.base import FloatArray, Kernel, Points
-from cmerl.kernels.checks import as_pair
+from cmerl.validation.points import as_pair
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from scipy.special import xlogy
 
 from cmerl.errors import InputError
 from cmerl.kernels.base import FloatArray, VectorKernel
-from cmerl.kernels.checks import positive
+from cmerl.validation.points import positive
 
 SUM_TOLERANCE = 1e-6  # of rows that were stored in single precision
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from cmerl.errors import KernelError
 from cmerl.kernels.base import FloatArray, Kernel, Points
-from cmerl.kernels.checks import as_pair, as_points
+from cmerl.validation.points import as_pair, as_points
 
 _BLOCK = 64  # rows per call when only the diagonal of a function's matrix is wanted
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from cmerl.errors import InputError, KernelError
 from cmerl.kernels.base import FloatArray, Kernel, Points, VectorKernel
-from cmerl.kernels.checks import check_radius, count, positive
+from cmerl.validation.points import check_radius, count, positive
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from cmerl.errors import InputError
 from cmerl.kernels.base import FloatArray, Points
-from cmerl.kernels.checks import positive
 from cmerl.kernels.structured import ObjectKernel
+from cmerl.validation.points import positive
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from cmerl.errors import KernelError
 from cmerl.kernels.base import FloatArray, VectorKernel
-from cmerl.kernels.checks import check_columns, positive, positives
 from cmerl.kernels.distances import Scales, minus_half_squared_distances, scaled_distances
+from cmerl.validation.points import check_columns, positive, positives
 
 Real = TypeVar("Real", np.float32, np.float64)
 

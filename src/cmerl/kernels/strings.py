@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from cmerl.errors import KernelError
-from cmerl.kernels.checks import positive
 from cmerl.kernels.structured import CountKernel, Counts, as_sequence, check_symbols
+from cmerl.validation.points import positive
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,9 @@ import numpy as np
 
 from cmerl.errors import KernelError
 from cmerl.kernels.base import FloatArray, Kernel, Points
-from cmerl.kernels.checks import as_points, positive
 from cmerl.kernels.foreign import as_kernel
 from cmerl.kernels.stationary import RBF
+from cmerl.validation.points import as_points, positive
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cmerl.errors import InputError
-from cmerl.oracles.checks import check_index, check_indices
+from cmerl.validation.numbers import check_index, check_indices
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

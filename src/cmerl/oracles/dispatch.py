@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, overload
 
 from cmerl.errors import InputError
-from cmerl.oracles.checks import check_horizon
 from cmerl.oracles.finite import Evaluation, FiniteModel, Solution, evaluate_finite, finite_model, solve_finite
 from cmerl.oracles.grid import (
     GridEvaluation,
@@ -24,6 +23,7 @@ from cmerl.oracles.riccati import (
     solve_linear_quadratic,
 )
 from cmerl.oracles.tables import TableModel, evaluate_table, solve_table, table_model
+from cmerl.validation.episodes import check_horizon
 
 Model = FiniteModel | SmoothModel | LinearQuadraticModel | TableModel
 

@@ -13,7 +13,9 @@ from numpy.typing import NDArray
 
 from cmerl.errors import InputError
 from cmerl.oracles.bellman import SUM_TOLERANCE, Floats, Integers, action_probabilities, backward
-from cmerl.oracles.checks import check_horizon, check_index, check_indices, is_transformed
+from cmerl.oracles.wrapping import is_transformed
+from cmerl.validation.episodes import check_horizon
+from cmerl.validation.numbers import check_index, check_indices
 
 
 @dataclass(frozen=True, eq=False)

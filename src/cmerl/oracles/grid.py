@@ -19,7 +19,9 @@ from scipy import sparse
 
 from cmerl.errors import InputError
 from cmerl.oracles.bellman import Floats, Integers, action_probabilities, backward
-from cmerl.oracles.checks import check_horizon, check_index, check_indices, is_transformed
+from cmerl.oracles.wrapping import is_transformed
+from cmerl.validation.episodes import check_horizon
+from cmerl.validation.numbers import check_index, check_indices
 
 RESOLUTION = 161
 MAX_POINTS = 10**6

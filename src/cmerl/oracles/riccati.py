@@ -15,7 +15,9 @@ from numpy.typing import ArrayLike
 from cmerl.errors import InputError
 from cmerl.linalg import solve_small
 from cmerl.oracles.bellman import Floats
-from cmerl.oracles.checks import check_horizon, check_index, is_transformed
+from cmerl.oracles.wrapping import is_transformed
+from cmerl.validation.episodes import check_horizon
+from cmerl.validation.numbers import check_index
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from cmerl.errors import InputError
 from cmerl.objects import freeze, key
 from cmerl.oracles.bellman import Floats, Integers, action_probabilities, backward
-from cmerl.oracles.checks import check_horizon, is_transformed
 from cmerl.oracles.finite import Evaluation, Solution
+from cmerl.oracles.wrapping import is_transformed
+from cmerl.validation.episodes import check_horizon
 
 
 @dataclass(frozen=True, eq=False)

@@ -28,7 +28,6 @@ from cmerl.kernels import (
     VectorKernel,
     as_kernel,
 )
-from cmerl.kernels.checks import as_points
 from cmerl.kernels.discrete import _Matching
 from cmerl.kernels.interned import Interned, bind, walk
 from cmerl.objects import ObjectTable
@@ -36,6 +35,7 @@ from cmerl.spaces.actions import ActionSet
 from cmerl.spaces.parts import Part
 from cmerl.spaces.state import StateSpace
 from cmerl.spaces.structured import default_kernel
+from cmerl.validation.points import as_points
 
 ACTION = "action"  # where the objects of structured actions are found
 

@@ -13,9 +13,9 @@ from __future__ import annotations
 import math
 from typing import Unpack
 
-from cmerl.theory.checks import positive, whole
 from cmerl.theory.gain import Gamma, InformationGain, information_gain
 from cmerl.theory.setting import Form, Setting, SettingOptions
+from cmerl.validation.numbers import check_count, check_positive
 
 __all__ = [
     "Form",
@@ -71,5 +71,5 @@ def paper_pac_episodes(*, epsilon: float, horizon: int, d_eff: float) -> int:
         d_eff: upper bound on γ_N.
     """
     for name, value in (("epsilon", epsilon), ("d_eff", d_eff)):
-        positive(name, value)
-    return math.ceil((d_eff * whole("horizon", horizon, least=1) / epsilon) ** 2)
+        check_positive(name, value)
+    return math.ceil((d_eff * check_count("horizon", horizon, least=1) / epsilon) ** 2)

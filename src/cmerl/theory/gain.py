@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from cmerl.embedding.exact.grids import Layout
 from cmerl.errors import InputError
 from cmerl.kernels import Delta, Kernel, Linear, Points, Product, Scaled, StateAction
-from cmerl.theory.checks import positive, whole
 from cmerl.transitions import PointSet, as_points
+from cmerl.validation.numbers import check_count, check_positive
 
 FloatArray = NDArray[np.float64]
 Kind: TypeAlias = Literal["exact", "upper bound", "interval", "lower bound"]
@@ -71,17 +71,17 @@ def information_gain(
         exhaustive: False if the points are a grid in a larger domain: greedy then gives a lower bound only.
         dimension: number of features of the kernel, if finite. `Linear` has one a column.
     """
-    N = whole("N", N, least=0)
-    positive("lam", lam)
+    N = check_count("N", N, least=0)
+    check_positive("lam", lam)
     if dimension is not None:
-        whole("dimension", dimension, least=1)
+        check_count("dimension", dimension, least=1)
     if N == 0:
         return InformationGain(0.0, 0.0, "exact")
     scale = _delta_scale(kernel)
     if isinstance(candidates, int | np.integer):
         if scale is None:
             raise InputError(f"a number of candidates is enough for delta kernels only: list them for {kernel!r}")
-        return _exact(_delta_gain(N, whole("candidates", candidates, least=1), scale, lam))
+        return _exact(_delta_gain(N, check_count("candidates", candidates, least=1), scale, lam))
     points = _candidates(kernel, candidates, states, actions)
     if points is None:
         if dimension is None:

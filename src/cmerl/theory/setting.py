@@ -13,8 +13,8 @@ from typing import Literal, TypeAlias, TypedDict
 
 from cmerl.confidence.radii import scalar_radius, second_moment_radius, tight_radius
 from cmerl.errors import InputError
-from cmerl.theory.checks import not_negative, positive, probability, whole
 from cmerl.theory.gain import Gamma, upper_gain
+from cmerl.validation.numbers import check_count, check_inside, check_not_negative, check_positive
 
 Form: TypeAlias = Literal["paper", "tight"]
 
@@ -70,11 +70,11 @@ class Setting:
     form: Form = "paper"
 
     def __post_init__(self) -> None:
-        whole("horizon", self.horizon, least=1)
+        check_count("horizon", self.horizon, least=1)
         for name in ("lam", "B_V", "B_P", "B_phi", "D"):
-            positive(name, getattr(self, name))
-        probability("delta", self.delta)
-        not_negative("zeta", self.zeta)
+            check_positive(name, getattr(self, name))
+        check_inside("delta", self.delta)
+        check_not_negative("zeta", self.zeta)
         if self.form not in FORMS:
             raise InputError(f"form must be 'paper' or 'tight', not {self.form!r}")
         if self.zeta > 0.0 and self.one_norm is None and self.form == "paper":
@@ -97,7 +97,7 @@ class Setting:
         "paper" and "tight" multiply B_V·σ/√λ; "split" is the part of the noise, which multiplies ‖V − c‖·σ/√λ, and
         "nonnegative" the part of the noise that multiplies the range of V and σ/√λ.
         """
-        T = whole("episodes", episodes, least=1)
+        T = check_count("episodes", episodes, least=1)
         n, H, share = (T - 1) * self.horizon, self.horizon, self.delta / 2.0
         gain = upper_gain(self.gamma, n) if n else 0.0
         log_term = math.log(2.0 * H / share) + 2.0 * math.log(T)
@@ -123,7 +123,7 @@ class Setting:
         Σr_i ≤ min(2γ_N, N) in place of α_N, and a martingale whose differences are at most H, as values are clipped
         on both sides. Neither is capped at H·T; see `informative_from`.
         """
-        N = whole("episodes", episodes, least=1) * self.horizon
+        N = check_count("episodes", episodes, least=1) * self.horizon
         gain, radius = upper_gain(self.gamma, N), self.radius(N)
         slope, bias = self.B_V * radius, 0.0
         if self.zeta > 0.0 and self.one_norm is not None:
@@ -145,8 +145,8 @@ class Setting:
 
     def pac_episodes(self, epsilon: float, failure: float) -> float:
         """Episodes after which the policy of a random one of them is epsilon-optimal; inf if no number suffices."""
-        positive("epsilon", epsilon)
-        probability("failure", failure)
+        check_positive("epsilon", epsilon)
+        check_inside("failure", failure)
         if epsilon >= self.horizon:  # no policy loses more
             return 1
         floor = (2.0 if self.one_norm is None else 4.0) * self.zeta * self.horizon / failure
@@ -159,7 +159,7 @@ class Setting:
 
         Bound(T)/(failure·T) need not fall for ever: with ``zeta`` > 0 and no ``one_norm`` it grows again.
         """
-        probability("failure", failure)
+        check_inside("failure", failure)
         least = float(self.horizon)
         for i in range(MOST_EPISODES.bit_length()):
             least = min(least, self.regret_bound(1 << i) / (failure * (1 << i)))

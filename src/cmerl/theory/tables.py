@@ -11,9 +11,9 @@ import numpy as np
 
 from cmerl.errors import InputError
 from cmerl.kernels import RBF, Delta, Kernel, Linear, Matern
-from cmerl.theory.checks import whole
 from cmerl.theory.gain import InformationGain, information_gain
 from cmerl.theory.setting import FORMS, Form, Setting
+from cmerl.validation.numbers import check_count
 
 Row = dict[str, Any]
 
@@ -24,7 +24,7 @@ def finite_setting(
     states: int, actions: int, horizon: int, *, lam: float = 1.0, delta: float = 0.1, zeta: float = 0.0
 ) -> Setting:
     """A finite world with delta kernels and the constants that always hold there."""
-    S, A = whole("states", states, least=1), whole("actions", actions, least=1)
+    S, A = check_count("states", states, least=1), check_count("actions", actions, least=1)
     return Setting(
         horizon=horizon,
         gamma=lambda N: information_gain(Delta(), N, lam=lam, candidates=S * A),

@@ -26,7 +26,6 @@ IntArray = NDArray[np.intp]
 StepQ = Callable[[FloatArray, int], FloatArray]
 """Q (q, A) at encoded states (q, d) and a step, rewards scaled to [0, 1]."""
 
-_CANDIDATES, _TIES = 3, 4  # branches of the tree of seeds
 _COLUMNS = ("states", "actions", "rewards", "next_states", "terminated")  # of an episode on disk
 
 
@@ -130,7 +129,7 @@ class EncodedAgent(Agent):
     ) -> None:
         super().__init__(env, horizon=horizon, seed=seed)
         self.states = StateSpace.of(env.observation_space)
-        self.actions = ActionSet.of(env.action_space, actions, self._rng(_CANDIDATES))
+        self.actions = ActionSet.of(env.action_space, actions, self._rng(3))
         self.reward_range = _range(reward_range, self._may_end)
         self.bonus_scale = at_least_zero("bonus_scale", bonus_scale)
         self.theory = bool(theory)
@@ -194,7 +193,7 @@ class EncodedAgent(Agent):
 
     def _step_policy(self, q: StepQ) -> StepPolicy:
         """A policy on Q, with ties broken in an order that is the episode's own."""
-        rng = self._rng(_TIES, len(self.history))
+        rng = self._rng(4, len(self.history))
         order = np.stack([rng.permutation(len(self.actions)) for _ in range(self.horizon)])
         return StepPolicy(q, order, self.states, self.actions)
 

@@ -18,8 +18,6 @@ from cmerl.agents.saved import check_cme_rl
 from cmerl.agents.schema import number
 from cmerl.errors import InputError
 
-DITHER = 5  # branch of the tree of seeds
-
 
 @dataclass(frozen=True)
 class DitheredPolicy:
@@ -42,7 +40,8 @@ class DitheredPolicy:
     def __call__(self, obs: Any, step: int) -> Any:
         """The action for an observation at ``step``."""
         planned = self.base(obs, step)
-        rng = np.random.default_rng(np.random.SeedSequence(self.seed[0], spawn_key=(DITHER, self.seed[1], int(step))))
+        branch = (5, self.seed[1], int(step))  # of the tree of seeds
+        rng = np.random.default_rng(np.random.SeedSequence(self.seed[0], spawn_key=branch))
         if rng.random() >= self.epsilon:
             return planned
         space = copy.deepcopy(self.space)

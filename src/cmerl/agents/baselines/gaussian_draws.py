@@ -22,8 +22,6 @@ from cmerl.linalg import Cholesky, pivoted_cholesky
 FloatArray = NDArray[np.float64]
 Branch = Callable[..., np.random.Generator]
 
-RELATIVE = 1e-9  # of k(z, z): a variance below this is rounding, not doubt
-
 
 class PosteriorCovariance:
     """c(z, z') of a kernel ridge regression on the state-actions seen so far."""
@@ -74,18 +72,27 @@ class GaussianDraw:
         actions: rows of all actions (A, d_a).
         count: k.
         rng: a generator for each key, a branch of the tree of seeds; the same key gives the same generator.
+        rounding: of k(z, z): a variance below this is rounding, not doubt.
     """
 
     def __init__(
-        self, covariance: FrozenCovariance, dictionary: FloatArray, actions: FloatArray, count: int, rng: Branch
+        self,
+        covariance: FrozenCovariance,
+        dictionary: FloatArray,
+        actions: FloatArray,
+        count: int,
+        rng: Branch,
+        *,
+        rounding: float = 1e-9,
     ) -> None:
+        self._rounding = rounding
         self._covariance, self._actions, self._count, self._rng = covariance, actions, count, rng
         self._places = {state.tobytes(): i for i, state in enumerate(dictionary)}
         self._Z = state_actions(dictionary, actions)
         self._latest: dict[bytes, FloatArray] = {}
         if len(self._Z):
             scale = float(np.max(covariance.kernel.diag(self._Z)))
-            self._factor = Cholesky.of(covariance.between(self._Z, self._Z), RELATIVE * scale)
+            self._factor = Cholesky.of(covariance.between(self._Z, self._Z), self._rounding * scale)
             self._normal = rng().standard_normal((len(self._Z), count))
             self._values = self._factor.L @ self._normal
 
@@ -111,7 +118,7 @@ class GaussianDraw:
         if len(self._Z):
             half = self._factor.half_solve(self._covariance.between(self._Z, Z))
             mean, rest = half.T @ self._normal, rest - half.T @ half
-        floor = RELATIVE * float(np.max(self._covariance.kernel.diag(Z)))
+        floor = self._rounding * float(np.max(self._covariance.kernel.diag(Z)))
         own = self._rng(*np.frombuffer(state.tobytes(), dtype=np.uint32).tolist())
         return mean + Cholesky.of(rest, floor).L @ own.standard_normal(mean.shape)
 

@@ -12,8 +12,6 @@ from cmerl.agents.baselines.encoded import EpisodeData, FloatArray, whole
 from cmerl.agents.baselines.gaussian_draws import GaussianDraw, PosteriorCovariance, spread_states
 from cmerl.agents.baselines.kernel_agent import KernelAgent
 
-_DRAWS = 5  # branch of the tree of seeds
-
 
 class SamplingAgent(KernelAgent):
     """Base of agents that draw a function or a model for each episode.
@@ -59,7 +57,7 @@ class SamplingAgent(KernelAgent):
         """One draw of ``count`` functions for each embedding, the next episode's own."""
         return [
             GaussianDraw(
-                c.freeze(), dictionary, self.actions.rows, count, partial(self._rng, _DRAWS, len(self.history), g)
+                c.freeze(), dictionary, self.actions.rows, count, partial(self._rng, 5, len(self.history), g)
             )
             for g, c in enumerate(self._covariances)
         ]

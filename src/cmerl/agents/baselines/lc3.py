@@ -37,8 +37,6 @@ from cmerl.validation import check_step
 Pairs = Callable[[FloatArray, FloatArray], FloatArray]
 """A function of states (n, d) and actions (n, m) in the environment's units."""
 
-_DRAWS, _SEARCH, _FREQUENCIES = 6, 7, 8  # branches of the tree of seeds
-
 
 def lc3_radius(log_det: float, *, lam: float, size: int, dims: int, norm: float, noise: float, episode: int) -> float:
     """√β_t [Kakade et al. 2020, Eq. 3.2] for log det Σ, ``size`` features and ``dims`` coordinates of the state."""
@@ -101,7 +99,7 @@ class LC3(EncodedAgent):
     def _begin(self) -> None:
         d = self.states.dims
         if self.fourier:
-            rng = self._rng(_FREQUENCIES)
+            rng = self._rng(8)
             columns = d + self.actions.rows.shape[1]
             self._frequencies = rng.standard_normal((columns, self.fourier))
             self._phases = rng.uniform(0.0, 2.0 * np.pi, self.fourier)
@@ -155,7 +153,7 @@ class LC3(EncodedAgent):
         if not explore or self.bonus_scale == 0.0:
             return [W]
         k, d = W.shape
-        rng = self._rng(_DRAWS, len(self.history))
+        rng = self._rng(6, len(self.history))
         if not self.theory:
             return [W + self.bonus_scale * self._residual(W) * factor.back_solve(rng.standard_normal((k, d)))]
         t = len(self._log) + 1
@@ -223,7 +221,7 @@ class SearchPolicy:
         finite = None if actions.scale is not None else actions.rows
         found = []
         for i, W in enumerate(self.models):
-            rng = agent._rng(_SEARCH, self.episode, step, i)
+            rng = agent._rng(7, self.episode, step, i)
             returns = lambda rows, W=W: self._simulate(state, rows, W)  # noqa: E731
             found.append(self.search.search(returns, length, actions.rows.shape[1], finite, rng))
         best = max(found, key=lambda pair: pair[1])[0]

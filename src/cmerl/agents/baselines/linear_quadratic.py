@@ -34,8 +34,6 @@ from cmerl.linalg import Cholesky, spectrum
 from cmerl.oracles.riccati import LinearQuadraticModel, solve_linear_quadratic
 from cmerl.validation import check_step
 
-_NOISE, _DRAWS = 6, 7  # branches of the tree of seeds
-
 
 def lq_radius(log_det: float, *, lam: float, rows: int, dims: int, norm: float, noise: float, delta: float) -> float:
     """σ√(2d·log(√det(V/λ)/δ)) + √λ·S [Abbasi-Yadkori and Szepesvári 2011, Thm 1]; V has ``rows`` rows."""
@@ -139,7 +137,7 @@ class LinearQuadraticAgent(EncodedAgent):
     def _make_policy(self, explore: bool) -> Policy:
         scale, H = self.actions.scale, self.horizon
         assert scale is not None
-        rng = self._rng(_NOISE, len(self.history))
+        rng = self._rng(6, len(self.history))
         half = (scale.high - scale.low) / 2.0
         extra = rng.standard_normal((H, len(half))) * half * (self._jitter() if explore else 0.0)
         model = self._chosen(explore)
@@ -201,7 +199,7 @@ class OptimisticLQ(LinearQuadraticAgent):
             return found
         factor = Cholesky.of(self.precision)
         theta = factor.solve(self._cross)
-        rng, radius = self._rng(_DRAWS, len(self.history)), self._radius(factor, theta)
+        rng, radius = self._rng(7, len(self.history)), self._radius(factor, theta)
         draws = [rng.standard_normal(theta.shape) for _ in range(self.models)]
         ball = [theta + factor.back_solve(radius / np.linalg.norm(G) * G) for G in draws]
         candidates = [found, *(self._model_of(drawn, found.W) for drawn in ball)]

@@ -14,7 +14,6 @@ from cmerl.agents.baselines.empirical import FloatArray
 from cmerl.agents.baselines.tabular import TablePolicy, TabularAgent, check_number
 from cmerl.errors import InputError
 
-DRAWS = 3  # branch of the tree of seeds
 REWARD_MODELS = ("beta", "gaussian")
 
 
@@ -66,7 +65,7 @@ class PSRL(TabularAgent):
             )
 
     def _table(self, explore: bool) -> TablePolicy:
-        rng = self._rng(DRAWS, len(self.history)) if explore else None
+        rng = self._rng(3, len(self.history)) if explore else None
         P, R = self._transitions(rng), self._rewards(rng)
         shape = R.shape
         laws = P.reshape(-1, P.shape[2])

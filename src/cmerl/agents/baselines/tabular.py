@@ -18,7 +18,6 @@ from cmerl.confidence.kl import CountingBudget
 from cmerl.errors import InputError, RewardRangeError
 from cmerl.validation import check_step
 
-TIES = 4  # branch of the tree of seeds
 Backup = Callable[[int, FloatArray], FloatArray]
 """``backup(step, V)`` maps the values (S',) of what follows ``step`` to Q (S, A), before anything is clipped."""
 
@@ -185,7 +184,7 @@ class TabularAgent(Agent):
         """The policy that maximises Q (H, S, A) in scaled rewards, ties drawn from the seed and the episode."""
         lo, hi = self.reward_range
         left = np.arange(self.horizon, 0, -1.0)[:, None, None]
-        actions = break_ties(Q, self._rng(TIES, len(self.history)))
+        actions = break_ties(Q, self._rng(4, len(self.history)))
         return TablePolicy(actions, (self._first_state, self._first_action), Q * (hi - lo) + lo * left)
 
     def _certain(self) -> TablePolicy:

@@ -21,8 +21,6 @@ from cmerl.transitions import Points
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.intp]
 
-ROUNDING = 1e-9  # relative to the largest value: less than this is no failure of optimism
-
 
 class CountingPlanner:
     """Makes the plans of the modes that count.
@@ -144,13 +142,19 @@ class CountingPlanner:
             known[key] = low[0], high[0]
         return known[key]
 
-    def check(self, model: FiniteModel, solution: Solution) -> dict[str, bool]:
-        """Whether the true laws lie in their balls ("in_set") and the bounds on V* hold ("optimistic")."""
+    def check(self, model: FiniteModel, solution: Solution, *, rounding: float = 1e-9) -> dict[str, bool]:
+        """Whether the true laws lie in their balls ("in_set") and the bounds on V* hold ("optimistic").
+
+        Args:
+            model: the world.
+            solution: V* and Q*.
+            rounding: relative to the largest value: less than this is no failure of optimism.
+        """
         world, ledger = self.ledger.world, self.ledger
         rows = (np.asarray(model.observations) - self._states[0, 0]).astype(np.intp)
         left = np.arange(world.horizon, -1, -1)[:, None]
         V = solution.V - world.r_min * left
-        optimistic = ledger.upper[:, rows] >= V - ROUNDING * world.cap(0)
+        optimistic = ledger.upper[:, rows] >= V - rounding * world.cap(0)
         P = np.zeros((world.states, world.actions, world.outcomes))
         P[np.ix_(rows, np.arange(world.actions), rows)] = model.P
         if world.ends:

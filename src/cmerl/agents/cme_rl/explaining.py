@@ -20,9 +20,6 @@ from cmerl.transitions import Transitions, concatenate
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.intp]
 
-KNOWN = 0.5  # a prediction that rests on less mass than this leads nowhere
-STEPS = 10  # of a predicted trajectory
-
 
 @runtime_checkable
 class Weighing(Protocol):
@@ -171,14 +168,20 @@ def _heaviest(
 
 
 def _trajectories(
-    plan: AnyPlan, model: Model, spaces: tuple[StateSpace, ActionSet], row: FloatArray, step: int
+    plan: AnyPlan,
+    model: Model,
+    spaces: tuple[StateSpace, ActionSet],
+    row: FloatArray,
+    step: int,
+    *,
+    steps: int = 10,
 ) -> list[tuple[Any, ...]]:
-    """What each action is expected to lead to, and the plan from there on."""
+    """What each action is expected to lead to in so many steps, and the plan from there on."""
     states, actions = spaces
     here, which = np.repeat(row, len(actions), axis=0), np.arange(len(actions))
     on = np.ones(len(actions), dtype=bool)
     paths: list[list[Any]] = [[] for _ in actions.values]
-    last = min(step + STEPS, plan.task.problem.horizon)
+    last = min(step + steps, plan.task.problem.horizon)
     for now in range(step, last):
         here, known = _next(model, here, which, actions, states)
         on &= known
@@ -192,9 +195,12 @@ def _trajectories(
 
 
 def _next(
-    model: Model, here: FloatArray, which: IntArray, actions: ActionSet, states: StateSpace
+    model: Model, here: FloatArray, which: IntArray, actions: ActionSet, states: StateSpace, *, least: float = 0.5
 ) -> tuple[FloatArray, NDArray[np.bool_]]:
-    """Where states (q, d) are expected to go: the mean, or the most likely where states are names; and if known."""
+    """Where states (q, d) are expected to go: the mean, or the most likely where states are names; and if known.
+
+    A prediction that rests on less mass than ``least`` leads nowhere.
+    """
     if isinstance(model, DisplacementEmbedding):
         there, _, ended = model.step(here, which)
         return there, ~ended
@@ -204,5 +210,5 @@ def _next(
     weights = model.weights(np.hstack([here, actions.rows[which]]))
     mass = weights.sum(axis=1)
     likeliest = support[np.argmax(weights, axis=1)]
-    mean = weights @ support / np.where(mass > KNOWN, mass, 1.0)[:, None]
-    return np.where(states.categories, likeliest, mean), mass > KNOWN
+    mean = weights @ support / np.where(mass > least, mass, 1.0)[:, None]
+    return np.where(states.categories, likeliest, mean), mass > least

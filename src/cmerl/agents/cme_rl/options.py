@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Self
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from cmerl.acting import Actor
@@ -24,8 +23,7 @@ from cmerl.rewards import RewardFunction
 from cmerl.spaces import Angles, StateSpace
 from cmerl.spaces.actions import ActionSet
 from cmerl.spaces.resolution import rebind
-
-STABLE_RIDGE = 1e-6  # relative to B_φ²: after a million visits σ is then still right to 1e-4
+from cmerl.validation.numbers import check_constant, check_finite
 
 Auto = Literal["auto"]
 
@@ -232,34 +230,17 @@ def choose_model(given: Given, states: StateSpace, mode: Mode, most_dimensions: 
     return given.model if given.model != "auto" or (possible and automatic) else "direct"
 
 
-def check_stable(lam: float, kernel: Kernel, mode: Mode) -> None:
-    """Refuse a ridge so small that σ² = k − kᵀ(K + λI)⁻¹k would be all round-off, and with it every bonus."""
-    least = STABLE_RIDGE * (kernel.bound**2 if math.isfinite(kernel.bound) else 1.0)
+def check_stable(lam: float, kernel: Kernel, mode: Mode, *, relative: float = 1e-6) -> None:
+    """Refuse a ridge so small that σ² = k − kᵀ(K + λI)⁻¹k would be all round-off, and with it every bonus.
+
+    Args:
+        lam: the ridge λ.
+        kernel: k_φ.
+        mode: of the bonus.
+        relative: the least ridge over B_φ²: after a million visits σ is then still right to 1e-4.
+    """
+    least = relative * (kernel.bound**2 if math.isfinite(kernel.bound) else 1.0)
     if lam < least:
         raise InputError(
             f"lam = {lam:g} is lost in rounding, and bonus {mode.name!r} rests on it: use {least:g} or more"
         )
-
-
-def check_finite(name: str, value: Any) -> float:
-    """A user's number as a finite float."""
-    number = _as_float(value)
-    if not math.isfinite(number):
-        raise InputError(f"{name} must be a finite number, not {value!r}")
-    return number
-
-
-def check_constant(name: str, value: Any) -> float:
-    """A user's constant as a positive float."""
-    number = _as_float(value)
-    if not (np.isfinite(number) and number > 0):
-        raise InputError(f"{name} must be a positive number or 'auto', not {value!r}")
-    return number
-
-
-def _as_float(value: Any) -> float:
-    """A float, or NaN for what is none."""
-    try:
-        return float(value)
-    except (TypeError, ValueError):
-        return math.nan

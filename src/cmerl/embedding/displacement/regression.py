@@ -14,11 +14,11 @@ FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.intp]
 
 NUGGET = 1e-8  # relative; centres may nearly coincide
-ROUNDING = 1e-14  # of squared distances, relative to the largest
-IMPLIED = 1e-6  # a bump of which the others leave less than this is not needed
 
 
-def farthest_points(X: FloatArray, count: int, apart: float = 0.0) -> tuple[IntArray, float]:
+def farthest_points(
+    X: FloatArray, count: int, apart: float = 0.0, *, rounding: float = 1e-14
+) -> tuple[IntArray, float]:
     """Rows of X (n, d), each the farthest from those before, and the distance within which all others lie.
 
     Random choice would lose rarely visited regions; this keeps a point in each.
@@ -27,12 +27,13 @@ def farthest_points(X: FloatArray, count: int, apart: float = 0.0) -> tuple[IntA
         X: the candidates.
         count: most rows.
         apart: stop when all points are within this distance of a chosen one.
+        rounding: of squared distances, relative to the largest.
     """
     X = X - X.mean(axis=0)
     norms = np.einsum("ij,ij->i", X, X)
     chosen = [int(norms.argmin())]
     squares = _squares(X, norms, chosen[0])
-    least = max(apart**2, ROUNDING * float(norms.max()))
+    least = max(apart**2, rounding * float(norms.max()))
     while len(chosen) < count:
         i = int(squares.argmax())
         if squares[i] <= least:
@@ -67,7 +68,7 @@ class Bumps:
         Q = (centres - self._origin) / lengthscales
         self._right = np.vstack([Q.T, -np.ones(len(Q)), -0.5 * np.square(Q).sum(axis=1)])
 
-    def __call__(self, X: FloatArray) -> NDArray[Any]:
+    def __call__(self, X: NDArray[Any]) -> NDArray[Any]:
         """k(x, centres) (…, m) at X (…, d)."""
         P = (X.reshape(-1, X.shape[-1]) - self._origin) / self._scales
         left = np.empty((len(P), P.shape[1] + 2))
@@ -88,57 +89,16 @@ class Bumps:
         return states, Bumps(self._centres[:, d:], scales[d:])(actions)
 
 
-def independent_points(X: FloatArray, count: int) -> IntArray:
-    """Rows of X (n, d), at most so many, that span all of it with RBF functions of width 1."""
-    rows, _ = farthest_points(X, count, apart=1e-3)
-    return np.asarray(rows[pivoted_rows(Bumps(X[rows])(X[rows]), IMPLIED)])
-
-
-class SmoothRegression:
-    """Ridge regression of Y (n, p) in the span of RBF kernels at a few centres, around the mean of Y.
+def independent_points(X: FloatArray, count: int, *, implied: float = 1e-6) -> IntArray:
+    """Rows of X (n, d), at most so many, that span all of it with RBF functions of width 1.
 
     Args:
-        X: inputs (n, d).
-        Y: outputs (n, p).
-        lengthscales: of the kernel (d,).
-        ridge: λ.
-        centres: most centres.
+        X: the candidates.
+        count: most rows.
+        implied: a function of which the others leave less than this is not needed.
     """
-
-    def __init__(self, X: FloatArray, Y: FloatArray, lengthscales: FloatArray, ridge: float, centres: int) -> None:
-        self._mean = Y.mean(axis=0)
-        rows = independent_points(X / lengthscales, centres)
-        self._kernel = Bumps(X[rows], lengthscales)
-        Knm = self._kernel(X)
-        Kmm = Knm[rows]
-        moments = Knm.T @ Knm + ridge * Kmm
-        factor = Cholesky.of(moments, NUGGET * float(np.trace(moments)) / len(moments))
-        self._coef = factor.solve(Knm.T @ (Y - self._mean))
-        leverage = factor.quadratic(Knm.T)
-        left = Y - self._mean - Knm @ self._coef
-        self.residuals = left / np.maximum(1.0 - leverage, 0.1)[:, None]  # as if each row were left out
-
-    def __call__(self, X: FloatArray) -> FloatArray:
-        """Predictions (q, p)."""
-        return np.asarray(self._mean + self._kernel(X) @ self._coef)
-
-    def of_actions(self, actions: FloatArray) -> Callable[[FloatArray], FloatArray]:
-        """Predictions (A, q, p) for every action (A, e) at states (q, d), or at states of its own (A, q, d).
-
-        What depends on the action is computed once, and kernels of states are shared by all actions. Products are in
-        single precision: what that rounds away is far smaller than what the regression leaves unexplained.
-        """
-        kernel, own = self._kernel.split(actions, single=True)
-        mean, coef = self._mean, (own[:, :, None] * self._coef).astype(np.float32)
-        together = np.hstack(list(coef))  # one product for all actions is quicker than one for each
-
-        def predict(states: FloatArray) -> FloatArray:
-            if states.ndim == 3:
-                return np.asarray(mean + kernel(states) @ coef)
-            found = (kernel(states) @ together).reshape(len(states), len(coef), -1)
-            return np.asarray(mean + found.transpose(1, 0, 2))
-
-        return predict
+    rows, _ = farthest_points(X, count, apart=1e-3)
+    return np.asarray(rows[pivoted_rows(Bumps(X[rows])(X[rows]), implied)])
 
 
 class Novelty:
@@ -163,7 +123,7 @@ class Novelty:
         self._known = inverse.T @ inverse - ridge * (left.T @ left)
         self.information_gain = 0.5 * (self.factor.log_det - len(rows) * float(np.log(ridge)))
 
-    def __call__(self, X: FloatArray) -> FloatArray:
+    def __call__(self, X: NDArray[Any]) -> FloatArray:
         """σ² (…,) at X (…, d)."""
         return self._variance(self._kernel(X))
 

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from cmerl.errors import InputError
-from cmerl.experiments.statistics import checks
-from cmerl.experiments.statistics.checks import FloatArray, Strata
 from cmerl.experiments.statistics.intervals import LEVEL, RESAMPLES, Estimate, stratified_bootstrap
+from cmerl.validation import scores as checks
+from cmerl.validation.scores import FloatArray, Strata
 
 
 def interquartile_mean(scores: Strata, *, seed: int, level: float = LEVEL, resamples: int = RESAMPLES) -> Estimate:

@@ -16,9 +16,9 @@ from numpy.typing import ArrayLike
 from scipy.special import logsumexp
 
 from cmerl.errors import InputError
-from cmerl.experiments.statistics import checks
-from cmerl.experiments.statistics.checks import FloatArray
 from cmerl.experiments.statistics.intervals import LEVEL
+from cmerl.validation import scores as checks
+from cmerl.validation.scores import FloatArray
 
 Bounds = tuple[float, float]
 

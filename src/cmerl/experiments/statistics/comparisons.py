@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from cmerl.errors import InputError
-from cmerl.experiments.statistics import checks
-from cmerl.experiments.statistics.checks import FloatArray, Strata
 from cmerl.experiments.statistics.intervals import LEVEL
+from cmerl.validation import scores as checks
+from cmerl.validation.scores import FloatArray, Strata
 
 MOST_ENUMERATED = 15  # pairs, above which signs are drawn instead of enumerated
 SIGN_DRAWS = 20_000

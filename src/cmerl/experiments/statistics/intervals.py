@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from cmerl.experiments.statistics import checks
-from cmerl.experiments.statistics.checks import FloatArray, Strata
+from cmerl.validation import scores as checks
+from cmerl.validation.scores import FloatArray, Strata
 
 LEVEL = 0.95
 RESAMPLES = 2000

@@ -8,8 +8,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cmerl.errors import InputError
-from cmerl.experiments.statistics import checks
-from cmerl.experiments.statistics.checks import FloatArray
 from cmerl.experiments.statistics.intervals import (
     LEVEL,
     RESAMPLES,
@@ -19,6 +17,8 @@ from cmerl.experiments.statistics.intervals import (
     percentile_band,
     resampled_means,
 )
+from cmerl.validation import scores as checks
+from cmerl.validation.scores import FloatArray
 
 LATE_SHARE = 0.1  # of the episodes: the last ones, which tell whether a run has learned
 STUCK_SHARE = 0.2  # of V*: who still loses more than this per late episode is stuck

@@ -1,8 +1,9 @@
-"""Checks of what users give: each returns the value as it is meant, or raises one sentence."""
+"""What episodes are made of: seeds, horizons, steps, rewards, and the options of a reset."""
 
 from __future__ import annotations
 
 import math
+import operator
 from typing import Any
 
 import numpy as np
@@ -39,3 +40,22 @@ def check_reward(reward: Any, largest: float = 1e15) -> float:
     if abs(value) > largest:
         raise InputError(f"the reward is {value:g}, too large to learn from: scale rewards to at most {largest:g}")
     return value
+
+
+def check_horizon(horizon: int) -> int:
+    """Return ``horizon`` as an int of at least 1."""
+    try:
+        steps = operator.index(horizon)
+    except TypeError:
+        steps = 0
+    if steps < 1:
+        raise InputError(f"horizon must be an integer of at least 1, but is {horizon!r}.")
+    return steps
+
+
+def check_options(options: dict[str, Any] | None) -> dict[str, Any]:
+    """Return the options of a reset, of which there is one: the state to start in."""
+    options = options or {}
+    if unknown := set(options) - {"state"}:
+        raise InputError(f'reset() knows only the option "state", but was given {sorted(unknown, key=str)}.')
+    return options

@@ -1,7 +1,8 @@
-"""Checks of what users pass to a world; each returns the value in its plain Python type."""
+"""Numbers: counts, indices, probabilities, constants; each is returned in its plain Python type."""
 
 from __future__ import annotations
 
+import math
 import operator
 from typing import Any
 
@@ -17,7 +18,7 @@ def check_count(name: str, value: Any, *, least: int = 1) -> int:
         count = operator.index(value)
     except TypeError:
         count = least - 1
-    if count < least:
+    if isinstance(value, bool) or count < least:
         raise InputError(f"{name} must be an integer of at least {least}, but is {value!r}.")
     return count
 
@@ -69,9 +70,53 @@ def check_probability(name: str, value: Any) -> float:
     return probability
 
 
-def check_options(options: dict[str, Any] | None) -> dict[str, Any]:
-    """Return the options of a reset, of which there is one: the state to start in."""
-    options = options or {}
-    if unknown := set(options) - {"state"}:
-        raise InputError(f'reset() knows only the option "state", but was given {sorted(unknown, key=str)}.')
-    return options
+def check_indices(name: str, values: NDArray[Any], size: int, ndim: int | None = None) -> NDArray[Any]:
+    """Refuse what NumPy would wrap around, truncate or take for a mask."""
+    wrong_type = values.dtype.kind not in "iu" and values.size > 0
+    if wrong_type or (ndim is not None and values.ndim != ndim):
+        raise InputError(f"{name} must be integer, but is {values!r}.")
+    if ((values < 0) | (values >= size)).any():
+        raise InputError(f"{name} must lie from 0 to {size - 1}, but is {values!r}.")
+    return values.astype(np.int64)
+
+
+def check_positive(name: str, value: float) -> None:
+    """Refuse what is not a positive number."""
+    if not 0.0 < value < math.inf:
+        raise InputError(f"{name} must be a positive number, not {value!r}")
+
+
+def check_not_negative(name: str, value: float) -> None:
+    """Refuse what is not a number from 0 on."""
+    if not (isinstance(value, int | float | np.number) and 0.0 <= value < math.inf):
+        raise InputError(f"{name} must be a number from 0 on, not {value!r}")
+
+
+def check_inside(name: str, value: float) -> None:
+    """Refuse what does not lie strictly between 0 and 1."""
+    if not 0.0 < value < 1.0:
+        raise InputError(f"{name} must lie strictly between 0 and 1, not {value!r}")
+
+
+def check_finite(name: str, value: Any) -> float:
+    """A user's number as a finite float."""
+    number = _as_float(value)
+    if not math.isfinite(number):
+        raise InputError(f"{name} must be a finite number, not {value!r}")
+    return number
+
+
+def check_constant(name: str, value: Any) -> float:
+    """A user's constant as a positive float, where "auto" was dealt with before."""
+    number = _as_float(value)
+    if not 0.0 < number < math.inf:
+        raise InputError(f"{name} must be a positive number or 'auto', not {value!r}")
+    return number
+
+
+def _as_float(value: Any) -> float:
+    """A float, or NaN for what is none."""
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        return math.nan

@@ -1,4 +1,4 @@
-"""What every statistic asks of its input."""
+"""Scores of agents: what every statistic asks of them."""
 
 from __future__ import annotations
 

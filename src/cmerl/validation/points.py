@@ -1,17 +1,17 @@
-"""Checks of what the user passes to a kernel: its parameters, and the points it is evaluated on."""
+"""Points that a kernel is evaluated on, and its parameters."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cmerl.errors import InputError, KernelError
 
-if TYPE_CHECKING:
-    from cmerl.kernels.base import FloatArray
+FloatArray = NDArray[np.float64]
 
 
 def positive(name: str, value: Any) -> float:
