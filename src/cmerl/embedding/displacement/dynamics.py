@@ -84,7 +84,7 @@ class Shape:
         return cls(tuple(moves), reward, bool(arrays["at_next"][0]))
 
 
-def fit_shape(data: Motion, rows: int, before: Shape | None = None) -> Shape:
+def fit_shape(data: Motion, rows: int, before: Shape | None = None, *, reward: bool = True) -> Shape:
     """Lengthscales and ridges from so many rows, the search for them warm-started from earlier ones.
 
     Half of the rows are spread evenly in time and half as widely as the data are: time alone misses what is rare,
@@ -96,6 +96,8 @@ def fit_shape(data: Motion, rows: int, before: Shape | None = None) -> Shape:
     squares = squared_differences(some.z)
     outputs = zip((some.y - some.x).T, starts, strict=True)
     moves = tuple(_fit(some.z, output, start, squares, robust=True) for output, start in outputs)
+    if not reward:  # it is given
+        return Shape(moves, None)
     alive = data[~data.ended] if not data.ended.all() else data
     rare = np.argsort(-np.abs(alive.r - np.median(alive.r)), kind="stable")[:half]
     alive = alive[np.union1d(_spread_rows(len(alive), half), rare)]
@@ -289,19 +291,24 @@ class Dynamics:
         longest, steps = int(np.max(steps)), np.broadcast_to(steps, len(x))
         held = np.arange(longest)[:, None] < steps  # (longest, q)
         path = self.path(x, held)
-        rewards, ends = np.zeros((2, len(path), *held.shape))
-        causes = path[:, 1:] if self._at_next else path[:, :-1]
-        first = causes[:, 0] if self._at_next else x  # x is the same for all actions
-        rewards[:, 0], ends[:, 0] = self._outcome(self._rewards(first), path[:, 1])
-        if longest > 1:
-            later = held[1:]
-            r = self._rewards(causes[:, 1:][:, later])
-            rewards[:, 1:][:, later], ends[:, 1:][:, later] = self._outcome(r, path[:, 2:][:, later])
+        rewards, ends = self._earned(path, held)
         over = np.maximum.accumulate(ends, axis=1)
         rewards[:, 1:] *= 1.0 - over[:, :-1]
         last = np.where(ends.any(axis=1), np.argmax(ends, axis=1), steps - 1)
         y = np.take_along_axis(path, last[:, None, :, None] + 1, axis=1)[:, 0]
         return y, rewards.sum(axis=1), over[:, -1] > 0
+
+    def _earned(self, path: FloatArray, held: BoolArray) -> tuple[FloatArray, FloatArray]:
+        """Rewards at every step that actions are held along a path (A, k, q), and whether they end the episode."""
+        rewards, ends = np.zeros((2, len(path), *held.shape))
+        causes = path[:, 1:] if self._at_next else path[:, :-1]
+        first = causes[:, 0] if self._at_next else path[0, 0]  # where paths begin is the same for all actions
+        rewards[:, 0], ends[:, 0] = self._outcome(self._rewards(first), path[:, 1])
+        if len(held) > 1:
+            later = held[1:]
+            r = self._rewards(causes[:, 1:][:, later])
+            rewards[:, 1:][:, later], ends[:, 1:][:, later] = self._outcome(r, path[:, 2:][:, later])
+        return rewards, ends
 
     def novelty_of(self, y: SingleArray) -> SingleArray:
         """U in [0, 1] (n,): how little is known around states (n, d)."""
