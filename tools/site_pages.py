@@ -35,6 +35,15 @@ MODULES = (
 )
 
 
+def on_config(config: Any) -> Any:
+    """Put pages that mkdocs.yml does not place at the end of How-to, so that none is out of reach."""
+    placed = set(re.findall(r"[\w/-]+\.md", str(config["nav"])))
+    rest = [path.name for path in sorted(Path(config["docs_dir"]).glob("*.md")) if path.name not in placed]
+    how_to = next(section["How-to"] for section in config["nav"] if "How-to" in section)
+    how_to.extend(rest)
+    return config
+
+
 def on_files(files: Any, config: Any) -> Any:
     """Add what is made from the code."""
     from mkdocs.structure.files import File
