@@ -11,11 +11,11 @@ import pytest
 from rich.console import Console
 
 import cmerl
+from cmerl.embedding.displacement.evidence import smoother_weights
 from cmerl.errors import InputError
 from cmerl.kernels import RBF, Matern
 
 EVERYTHING = 10**6
-PAIR = ("observation", "next_observation")
 
 
 def agent_on(world: str, episodes: int, **options: Any) -> cmerl.CMERL:
@@ -115,17 +115,21 @@ def test_compressed_weights_give_the_mean_reward() -> None:
 
 
 def test_displacements_are_sums_over_the_evidence() -> None:
-    """Σw·(s' − s) is the predicted displacement, in every column, and the trajectory begins there."""
+    """Each column of s' − s is predicted as Σw·(s' − s) with weights of its own; the evidence has their mean."""
     options = {"horizon": 60, "model": "displacement", "reward_range": (-1.0, 0.0)}
     agent = agent_on("MountainCar-v0", 1, **options)
-    obs = observation(agent)
-    state = agent.states.encode(obs)
+    obs, model = observation(agent), agent.model.displacement
+    state, motion = agent.states.encode(obs), model._motion(model.data)
+    moved = np.asarray(model.data.next_states) - np.asarray(model.data.Z)[:, :2]
     for which, action in enumerate(agent.explain(obs, evidence=EVERYTHING).actions):
-        seen = action.evidence
-        before, after = (agent.states.encode_many([getattr(e, n) for e in seen]) for n in PAIR)
-        moved = np.array([e.weight for e in seen]) @ (after - before)
-        there, _, _ = agent.model.displacement.step(state, np.array([which]))
-        assert moved == pytest.approx((there - state)[0], abs=1e-6)
+        z = np.hstack([(state - model._centre) / model._scale, model._features(model.actions[[which]])])
+        each = [smoother_weights(motion.z, z, fit, model.settings.centres)[0] for fit in model._shape.displacement]
+        there, _, _ = model.step(state, np.array([which]))
+        for column, weights in enumerate(each):
+            assert weights @ moved[:, column] == pytest.approx((there - state)[0, column], rel=1e-3, abs=1e-5)
+        listed = np.zeros(len(moved))
+        listed[[e.number for e in action.evidence]] = [e.weight for e in action.evidence]
+        assert listed == pytest.approx(np.mean(each, axis=0), abs=1e-12)
         assert agent.states.encode(action.trajectory[0]) == pytest.approx(there, abs=1e-6)
 
 
