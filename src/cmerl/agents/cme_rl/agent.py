@@ -331,13 +331,8 @@ class CMERL(Agent):
         Returns:
             A figure of matplotlib.
         """
-        from cmerl.agents import slices
-
         self._check_thread()
-        figure = slices.draw(slices.slice_of(self, columns, at, step, explore), names)
-        if path is not None:
-            figure.savefig(path, dpi=150)
-        return figure
+        return diagnostics.plot(self, columns, at=at, step=step, explore=explore, names=names, path=path)
 
     def __repr__(self) -> str:
         return f"CMERL({self.label}, horizon={self.horizon}, episodes={len(self.history)}, kernel={self.kernel!r})"
