@@ -238,6 +238,10 @@ class Agent(FitsLogs, Persistent):
     def _break_off(self) -> None:
         """The same for an episode that was not finished: keep what can be kept."""
 
+    def _begin_playing(self, policy: Policy) -> Policy:
+        """What an episode plays by, from its beginning or from a new plan on."""
+        return begin(policy)
+
     def _rng(self, *key: int) -> np.random.Generator:
         """A generator for one purpose: a leaf of this agent's tree of seeds."""
         return np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=key))

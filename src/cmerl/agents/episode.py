@@ -14,7 +14,7 @@ import numpy as np
 
 from cmerl import oracles
 from cmerl.agents import door
-from cmerl.agents.records import EpisodeRecord, Policy, Trajectory, begin
+from cmerl.agents.records import EpisodeRecord, Policy, Trajectory
 from cmerl.agents.regret import episode_regret, optimum
 from cmerl.errors import CmerlError, InputError
 
@@ -50,7 +50,7 @@ class Episode:
         self._started = time.perf_counter()
         self._agent, self._number = agent, len(agent.history)
         self._policies: list[Policy] = [agent.policy()]
-        self._play = begin(self._policies[0])
+        self._play = agent._begin_playing(self._policies[0])
         self._seen = Trajectory()
         self._asked: tuple[Any, Any] | None = None  # the observation and the action of which nothing was told yet
         self._over = False
@@ -140,7 +140,7 @@ class Episode:
         replanned = agent._replanned(self.step)
         if replanned is not None:
             self._policies.append(replanned)
-            self._play = begin(replanned)
+            self._play = agent._begin_playing(replanned)
             self._seen.replans.append(self.step)
 
     def _fail(self, error: BaseException) -> BaseException:

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from cmerl.acting import Greedy
 from cmerl.agents.base import Agent, Policy
 from cmerl.agents.cme_rl import diagnostics, persistence
 from cmerl.agents.cme_rl.builder import Host, build
+from cmerl.agents.cme_rl.explorer import Explorer
 from cmerl.agents.cme_rl.learner import Learner
 from cmerl.agents.cme_rl.options import Given
 from cmerl.agents.policies import PlanPolicy
@@ -161,6 +161,7 @@ class CMERL(Agent):
         self.options, self.rewards = planner.options, planner.rewards
         self.states, self.actions = planner.states, planner.actions
         self.learner = Learner(planner)
+        self.explorer = Explorer(planner, self.history)
         self._evidence: dict[str, Any] = {}  # what the last episode told, before it was learned
         if self.mode.from_counts:
             planner.counting = self.proving.counting_planner(self._ledger or self._books)
@@ -170,15 +171,17 @@ class CMERL(Agent):
     def policy(self, explore: bool = True) -> PlanPolicy:
         """The plan that the next episode would play; call it with an observation and a step."""
         self._check_thread()
-        return self._act_on(self.planner.plan(explore=explore))  # lines 3-6
+        return self._act_on(self.planner.plan(explore=explore), explore=explore)  # lines 3-6
 
-    def _act_on(self, plan: AnyPlan) -> PlanPolicy:
+    def _act_on(self, plan: AnyPlan, *, explore: bool = True) -> PlanPolicy:
         """Lines 7-8: how a plan becomes actions."""
-        refined = self.options.settings.refined
-        actor: Actor = self.planner.parts.actor or self.model.actor
-        if isinstance(actor, Greedy) and self.actions.continuous and refined.suits(plan, self.actions.rows):
-            actor = refined
-        return PlanPolicy(plan, self.states, self.actions, actor, (self.seed, len(self.history)))
+        seed = self.seed, len(self.history)
+        return self.explorer.act_on(plan, seed, explore=explore, replans=self.learner.replans)
+
+    def _begin_playing(self, policy: Policy) -> Policy:
+        play = super()._begin_playing(policy)
+        self.explorer.begin(play)
+        return play
 
     def _after_step(self, step: int, obs: Any, action: Any, reward: float, next_obs: Any, done: bool) -> None:
         """Line 9: observe a transition."""
@@ -195,7 +198,7 @@ class CMERL(Agent):
 
     def _end_episode(self) -> None:
         proving = self.proving if self.options.claims else None
-        self._evidence = diagnostics.evidence(self.planner, self.learner.pending, proving)
+        self._evidence = diagnostics.evidence(self.planner, self.learner.pending, proving) | self.explorer.settle()
         self.learner.end_episode()
         if proving is not None:
             proving.check_constants()
@@ -262,7 +265,7 @@ class CMERL(Agent):
     def diagnostics(self) -> dict[str, Any]:
         """What was chosen, what was learned, and numerical health."""
         proving = self.proving if self.mode.provable else None
-        return diagnostics.report(self.planner, self.history, self.ingested, proving)
+        return diagnostics.report(self.planner, self.history, self.ingested, proving) | self.explorer.report()
 
     def explain(self, obs: Any, step: int = 0, *, explore: bool = True, evidence: int = 10) -> Explanation:
         """Why the plan prefers an action here: for each, what is expected, on which evidence, and what is hoped for.
@@ -351,12 +354,14 @@ class CMERL(Agent):
 
     def _state(self) -> tuple[Tensors, dict[str, Any]]:
         contradicted = self.proving.contradicted if self.mode.provable else []
-        return persistence.state(self.planner, self.learner.pending, contradicted)
+        tensors, about = persistence.state(self.planner, self.learner.pending, contradicted)
+        return tensors, {**about, "exploration": self.explorer.spec()}
 
     def _restore(self, tensors: Tensors, meta: dict[str, Any], given: dict[str, Any]) -> None:
         self._compose(persistence.restore(tensors, meta, given, self._host))
         if self.mode.provable:
             self.proving.contradicted[:] = meta["contradicted"]
+        self.explorer.restore(meta["exploration"])
         self.model.replay(tensors)
         self.learner.pending = persistence.saved_pending(tensors)
         persistence.probe(self.planner)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from cmerl.acting import Shooting
+from cmerl.acting import MPC
 from cmerl.agents.cme_rl.planner import Planner
 from cmerl.agents.cme_rl.update_buffer import Seen, UpdateBuffer
 from cmerl.agents.from_logs import check_length, naming
@@ -49,7 +49,7 @@ class Learner:
     @property
     def _replans_inside(self) -> bool:
         """Whether plans are made anew inside episodes; a search also does well with one, and takes time."""
-        return self._planner.options.replan and not isinstance(self._planner.model.actor, Shooting)
+        return self._planner.options.replan and not isinstance(self._planner.model.actor, MPC)
 
     def replan_due(self) -> bool:
         """Whether what was seen since the last plan calls for a new one inside the episode."""

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cmerl.acting import Actor, Greedy
+from cmerl.acting import MPC, Actor, Greedy
 from cmerl.agents.cme_rl.default_kernels import (
     automatic_kernel,
     automatic_value_kernel,
@@ -281,8 +281,15 @@ class TransitionStore:
         """Embeddings as they are, and the kernels that they ended with."""
         kernels = {"kernel": to_spec(self.kernel), "value_kernel": to_spec(self.value_kernel)}
         backend = "displacement" if self.displacement is not None else self._backend
-        searches = not isinstance(self.actor, Greedy)
-        chosen = {"searches": searches, "reasons": self.choice.reasons}
+        search = self.actor.value if isinstance(self.actor, MPC) else None
+        choice = self.choice
+        chosen = {
+            "search": search,
+            "reasons": choice.reasons,
+            "promised": choice.promised,
+            "saturated": choice.saturated,
+            "compared": choice.compared,
+        }
         about = json.dumps({"n": self.n, "backend": backend, **chosen, **kernels})
         parts = {}
         for i, E in enumerate(self.embeddings):
@@ -298,8 +305,10 @@ class TransitionStore:
         self.kernel, self.value_kernel = (self.recipe.loaded(about[name]) for name in ("kernel", "value_kernel"))
         if about["backend"] == "displacement":
             displacement = self._make_displacement()
-            actor = self.recipe.settings.selection.shooting if about["searches"] else Greedy()
-            self.choice = Choice(displacement, actor, about["reasons"])
+            searches = {mpc.value: mpc for mpc in self.recipe.settings.selection.searches}
+            actor = searches[about["search"]] if about["search"] else Greedy()
+            told = (about[name] for name in ("reasons", "promised", "saturated", "compared"))
+            self.choice = Choice(displacement, actor, *told)
             self.embeddings = [displacement]
         else:
             self._backend = about["backend"]
