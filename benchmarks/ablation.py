@@ -25,7 +25,9 @@ import gymnasium
 import numpy as np
 
 import cmerl
-from cmerl.acting import Refined, Shooting
+from cmerl.acting import MPC, Greedy, Refined
+from cmerl.acting.icem import Search
+from cmerl.acting.terminal_value import TerminalSettings
 from cmerl.agents import Settings
 from cmerl.optimism import PrizeCeiling, RangeCeiling
 from cmerl.wrappers import GoalReward
@@ -62,9 +64,11 @@ TASKS = {
     "Acrobot": Task(limited("Acrobot-v1", 500), 8, 4),
     "goal only": Task(lambda: GoalReward(gymnasium.make("MountainCar-v0")), 12, 8),
     "SwingUp": Task(world("CartPoleSwingUp"), 16, 4),
+    "PETS": Task(world("PetsCartPole"), 8, 3),
     "LQ": Task(world("LinearQuadratic"), 12, 6),
 }
 SMOOTH = ("MountainCar", "CartPole", "Pendulum")
+CONTROL = ("PETS", "SwingUp", "Pendulum", "CartPole")
 DIRECT = ("RiverSwim", "GridWorld", "PBall2D")
 
 
@@ -77,17 +81,28 @@ def settings(**changes: Any) -> dict[str, Any]:
     return {"settings": made}
 
 
+def search(**changes: Any) -> dict[str, Any]:
+    """Options of an agent whose searches differ."""
+    return settings(selection__search=replace(DEFAULT.selection.search, **changes))
+
+
 RULES: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
     "no displacement: direct embeddings only": ({"model": "direct"}, SMOOTH),
     "no direct embedding: displacements only": ({"model": "displacement"}, ("PBall2D", "MountainCar", "CartPole")),
     "no noise limit for displacements": (settings(selection__most_noise=np.inf), ("PBall2D", "Pendulum", "CartPole")),
     "no margin for displacements": (settings(selection__margin=1.0), ("PBall2D", "Pendulum", "CartPole")),
     "no action repeat": (settings(selection__repeats=(1,)), SMOOTH),
-    "no search": (settings(selection__worth_a_search=np.inf), ("SwingUp", "Acrobot", "Pendulum")),
-    "search with fewer trials (32)": (
-        settings(selection=replace(DEFAULT.selection, shooting=Shooting(trials=32))),
-        ("SwingUp", "Acrobot", "Pendulum"),
-    ),
+    "no search": ({"actor": Greedy()}, CONTROL),
+    "search at every step": (search(every=1), CONTROL),
+    "search with the plan's value": ({"actor": MPC(value="plan")}, CONTROL),
+    "search with its own value, always": ({"actor": MPC(value="fitted")}, CONTROL),
+    "search with white noise": (search(search=Search(colour=0.0)), CONTROL),
+    "search with half the sequences": (search(search=Search(samples=16)), CONTROL),
+    "terminal value without fear of ends": (search(terminal=TerminalSettings(fear=0.3)), ("CartPole",)),
+    "terminal value without caution": (search(terminal=TerminalSettings(caution=0.0)), CONTROL),
+    "terminal value without what was done": (search(terminal=TerminalSettings(own=0)), CONTROL),
+    "no exploration account": (settings(exploration_rate=0.0), (*CONTROL, "MountainCar", "goal only")),
+    "ten times the exploration": (settings(exploration_rate=1.0), (*CONTROL, "MountainCar", "goal only")),
     "no refinement of continuous actions": (settings(refined=Refined(rounds=0)), ("LQ", "Pendulum", "PBall2D")),
     "no replanning inside episodes": ({"replan": False}, (*DIRECT, "MountainCar")),
     "replanning at every nat": (settings(updates__replan_share=0.0), ("PBall2D", "MountainCar", "CartPole")),

@@ -11,8 +11,8 @@ import pytest
 from scipy import stats
 
 from cmerl import CMERL, model_selection
+from cmerl.acting import MPC
 from cmerl.acting import Greedy as ActGreedily
-from cmerl.acting import Shooting
 from cmerl.agents.cme_rl.calibration import prediction_error
 from cmerl.agents.cme_rl.settings import Updates
 from cmerl.confidence import FailureBudget, Greedy, Problem
@@ -21,6 +21,7 @@ from cmerl.errors import InputError
 from cmerl.kernels import RBF, Matern
 from cmerl.model_selection import (
     Choice,
+    Noise,
     Selection,
     choose_actor,
     direct_losses,
@@ -28,7 +29,7 @@ from cmerl.model_selection import (
     displacement_losses,
     exceeds,
     simulate,
-    simulate_actor,
+    simulate_search,
 )
 from cmerl.planning import Task, make_plan
 from cmerl.transitions import Transitions
@@ -108,7 +109,8 @@ def test_of_one_case_there_is_no_standard_error() -> None:
     assert not exceeds(np.array([1.0]), np.array([1.0]))
 
 
-def test_simulating_plans_together_gives_what_each_gives_alone() -> None:
+def test_simulating_plans_together_gives_what_each_gives_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Noise, "at", lambda self, step: np.zeros((4, 2)))
     data = walk(0.0, n=600)
     places = np.asarray(data.next_states)[:, 0]
     rewards, ended = np.sin(5 * places), places > 0.8
@@ -166,7 +168,7 @@ def test_the_first_repeat_is_what_does_best(
 ) -> None:
     returns = np.array(means)[:, None] + NOISE * np.arange(4)[:, None]
     monkeypatch.setattr(model_selection, "simulate", lambda *_: returns)
-    assert repeat_of(chosen(varied(), 4, worth_a_search=1e9)) == expected
+    assert repeat_of(chosen(varied(), 4)) == expected
 
 
 @pytest.mark.parametrize(("gain", "expected"), [(0.7, 2), (1.0, 3)])  # the standard error is √(10/3)/2 = 0.91
@@ -175,7 +177,7 @@ def test_a_repeat_that_was_chosen_is_left_for_a_gain_beyond_its_standard_error(
 ) -> None:
     now = Choice(varied().with_repeat(2), ActGreedily(), {})
     monkeypatch.setattr(model_selection, "simulate", lambda *_: np.stack([NOISE - 9.0, 0.0 * NOISE, NOISE + gain]))
-    assert repeat_of(chosen(now.displacement, 4, now, worth_a_search=1e9)) == expected
+    assert repeat_of(chosen(now.displacement, 4, now)) == expected
 
 
 def test_a_repeat_that_was_chosen_is_compared_with_its_neighbours_only(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -187,10 +189,10 @@ def test_a_repeat_that_was_chosen_is_compared_with_its_neighbours_only(monkeypat
         return np.where(np.arange(len(plans)) == best, 1.0, 0.0)[:, None] + np.zeros(len(starts))
 
     monkeypatch.setattr(model_selection, "simulate", simulated)
-    now = chosen(varied(), 4, worth_a_search=1e9)
+    now = chosen(varied(), 4)
     repeats = [repeat_of(now)]
     for _ in range(4):
-        now = chosen(now.displacement, 4, now, worth_a_search=1e9)
+        now = chosen(now.displacement, 4, now)
         repeats.append(repeat_of(now))
     assert asked == [(1, 2, 3, 5), (3, 5), (2, 3, 5), (1, 2, 3), (1, 2)]
     assert repeats == [5, 3, 2, 1, 1]
@@ -198,8 +200,8 @@ def test_a_repeat_that_was_chosen_is_compared_with_its_neighbours_only(monkeypat
 
 def test_a_repeat_that_is_no_candidate_is_compared_with_nothing_and_all_candidates_are_tried() -> None:
     model = varied().with_repeat(4)
-    found = chosen(model, 2, Choice(model, ActGreedily(), {}), worth_a_search=1e9)
-    afresh = chosen(model, 2, worth_a_search=1e9)
+    found = chosen(model, 2, Choice(model, ActGreedily(), {}))
+    afresh = chosen(model, 2)
     assert repeat_of(found) == repeat_of(afresh) in Selection().repeats
     assert found.reasons == afresh.reasons
 
@@ -219,57 +221,90 @@ def test_repeats_are_compared_with_nothing_unknown(monkeypatch: pytest.MonkeyPat
     assert not embedding.view.sure
 
 
+FITTED, PLANNED = MPC(value="fitted"), MPC(value="plan")
+
+
 @pytest.mark.parametrize(
-    ("already", "gain", "expected"),
-    [(False, 0.06, True), (False, 0.04, False), (True, 0.01, True), (True, -0.01, False)],
+    ("now", "gains", "expected"),
+    [
+        (None, {}, FITTED),  # as good as any: the search with a value of its own
+        (None, {PLANNED: 1.0}, PLANNED),
+        (None, {FITTED: -1.0}, ActGreedily()),  # the simplest of those that are as good
+        (None, {FITTED: -1.0, PLANNED: -0.5}, ActGreedily()),
+        (PLANNED, {}, PLANNED),  # no gain, no change
+        (PLANNED, {FITTED: 0.5}, FITTED),
+        (ActGreedily(), {FITTED: 0.5, PLANNED: 0.7}, PLANNED),
+    ],
 )
-def test_a_search_must_do_clearly_better_to_begin_and_better_to_go_on(
-    already: bool, gain: float, expected: bool, monkeypatch: pytest.MonkeyPatch
+def test_an_actor_is_left_for_one_that_does_better_in_simulation(
+    now: Any, gains: dict[Any, float], expected: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    model = varied().with_repeat(5)
-    span = 10 * 2.0
-    now = Choice(model, Shooting() if already else ActGreedily(), {})
-    monkeypatch.setattr(model_selection, "simulate", lambda model, plans, *_: np.tile([-5.0, -9.0], (len(plans), 1)))
-    monkeypatch.setattr(model_selection, "simulate_actor", lambda *_: -9.0 + gain * span)
-    found = chosen(model, 2, now)
-    assert (repeat_of(found), isinstance(found.actor, Shooting)) == (5, expected)
+    model, base = varied().with_repeat(5), np.array([-5.0, -9.0, -7.0])
+    monkeypatch.setattr(model_selection, "simulate", lambda model, plans, *_: np.tile(base, (len(plans), 1)))
+    monkeypatch.setattr(model_selection, "simulate_search", lambda mpc, *_: base + gains.get(mpc, 0.0))
+    before = None if now is None else Choice(model, now, {}, compared=True)
+    found = chosen(model, 3, before)
+    assert (repeat_of(found), found.actor, found.compared, found.saturated) == (5, expected, True, False)
+    assert found.promised == pytest.approx(-7.0 + gains.get(expected, 0.0))
     assert found.displacement is not None
-    assert found.displacement.landmarks == (300 if expected else 600)  # V only ends a search
-    assert "search" in found.reasons
+    assert found.displacement.landmarks == (600 if expected == ActGreedily() else 300)  # V only ends a search
+    assert "plan alone -7" in found.reasons["simulated returns"]
 
 
-def test_where_nothing_can_do_better_no_search_is_tried(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(model_selection, "simulate", lambda *_: np.zeros((4, 1)))  # no step pays more than 0
-    monkeypatch.setattr(model_selection, "simulate_actor", lambda *_: pytest.fail("tried"))
-    found = chosen(varied())
-    assert (found.actor, list(found.reasons)) == (ActGreedily(), ["action repeat"])
+def test_a_gain_within_its_standard_error_or_from_one_start_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = varied().with_repeat(5)
+    for starts, gains in ((3, np.array([-2.0, 1.0, 2.0])), (1, np.array([5.0]))):
+        zeros = np.zeros(starts)
+        monkeypatch.setattr(
+            model_selection, "simulate", lambda model, plans, *_, z=zeros: np.tile(z, (len(plans), 1))
+        )
+        monkeypatch.setattr(
+            model_selection, "simulate_search", lambda mpc, *_, g=gains: g if mpc == PLANNED else 0.0 * g
+        )
+        assert chosen(model, starts).actor == FITTED
 
 
-class Alternating:
-    """Stands for a search: one action after the other."""
-
-    def begin_episode(self, *_: object) -> Alternating:
-        return self
-
-    def choose(self, state: object, step: int) -> int:
-        return step % 2
+def test_where_all_rewards_are_alike_nothing_is_searched_for_and_exploring_is_free() -> None:
+    found = chosen(learned(walk(0.0)))
+    assert (found.actor, found.compared, found.saturated) == (ActGreedily(), False, True)
+    assert found.promised == pytest.approx(-10.0)
 
 
-def test_simulating_an_actor_adds_up_what_is_earned_until_the_end() -> None:
+def test_the_noise_of_a_simulation_is_drawn_from_residuals_and_the_same_for_all() -> None:
+    residuals = np.random.default_rng(0).normal(size=(30, 2))
+    one, other = Noise(residuals, 5, 3), Noise(residuals, 5, 3)
+    for step in range(5):
+        np.testing.assert_array_equal(one.at(step), other.at(step))
+        assert all(row in residuals for row in one.at(step))
+
+
+def test_simulating_a_search_adds_up_what_is_earned_until_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
     data = walk(0.0, n=600)
     places = np.asarray(data.next_states)[:, 1]
     embedding = learned(Transitions.of(data.Z, data.next_states, np.sin(5 * places) - 1.5, places > 0.9))
-    lengths = []
-    for start in ([[0.2, 0.3]], [[0.9, 0.8]]):
-        state, total = np.array(start), 0.0
+    monkeypatch.setattr(Noise, "at", lambda self, step: np.zeros((2, 2)))
+    monkeypatch.setattr(MPC, "begin_episode", lambda self, *_: Alternating())
+    problem = Problem(12, 2.5, RBF(0.1), Matern(1.5, 0.1), None, FailureBudget(0.5, learned_reward=True))
+    plan = make_plan([embedding], Task(problem, Greedy(), -2.5), episode=1, order=np.arange(2))
+    starts, expected, lengths = np.array([[0.2, 0.3], [0.9, 0.8]]), [], []
+    for start in starts:
+        state, total = start[None], 0.0
         for step in range(12):
             state, reward, over = embedding.step(state, np.array([step % 2]))
             total += reward[0]
             if over[0]:
                 break
         lengths.append(step)
-        assert simulate_actor(embedding, Alternating(), None, np.array(start), 12) == pytest.approx(total)
+        expected.append(total)
+    np.testing.assert_allclose(simulate_search(MPC(), plan, starts, 12), expected, atol=1e-3)
     assert lengths[1] < lengths[0] == 11
+
+
+class Alternating:
+    """Stands for a search: one action after the other."""
+
+    def features(self, x: np.ndarray, step: int) -> np.ndarray:
+        return np.repeat(np.eye(2)[[step % 2]], len(x), axis=0)
 
 
 @pytest.mark.parametrize("repeat", [1, 2, 3])

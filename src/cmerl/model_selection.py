@@ -13,10 +13,11 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from cmerl.acting import Actor, Greedy, Shooting
+from cmerl.acting import MPC, Actor, Greedy
 from cmerl.confidence import FailureBudget, Problem
 from cmerl.confidence import Greedy as NoBonus
 from cmerl.embedding import DisplacementEmbedding
+from cmerl.embedding.displacement.grid import DisplacementView
 from cmerl.kernels import Kernel
 from cmerl.linalg import Cholesky
 from cmerl.planning import Plan, Task, make_plan
@@ -37,10 +38,13 @@ class Selection:
         held_out: transitions that models are compared on.
         residuals: of a displacement, standing for its noise.
         repeats: steps for which plans may hold an action.
-        starts: first states that actors are simulated from.
+        starts: first states that plans are simulated from.
+        search_starts: of these that searches are simulated from, all at once.
         discount: whether plans with a displacement are discounted by 1 − 1/H.
-        worth_a_search: of the range of returns: what a search must gain, since it takes time.
-        shooting: the search.
+        search_landmarks: states at which a plan knows V where it only ends a search.
+        simulated_steps: most steps of a simulation.
+        saturation: of the range of rewards that a step may lack where returns count as all that is known to exist.
+        search: sizes of searches.
     """
 
     margin: float = 0.5
@@ -49,9 +53,17 @@ class Selection:
     residuals: int = 16
     repeats: tuple[int, ...] = (1, 2, 3, 5)
     starts: int = 8
+    search_starts: int = 3
     discount: bool = True
-    worth_a_search: float = 0.05
-    shooting: Shooting = field(default_factory=Shooting)
+    search_landmarks: int = 300
+    simulated_steps: int = 100
+    saturation: float = 0.01
+    search: MPC = field(default_factory=MPC)
+
+    @property
+    def searches(self) -> tuple[MPC, ...]:
+        """Candidates; the last is taken unless another does better."""
+        return replace(self.search, value="plan"), replace(self.search, value="fitted")
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,11 +74,17 @@ class Choice:
         displacement: the model; None for a direct embedding.
         actor: how to act.
         reasons: what was compared, in words.
+        promised: the return that it had in simulation.
+        saturated: whether that is all that is known to exist: then looking for more costs nothing.
+        compared: whether actors were.
     """
 
     displacement: DisplacementEmbedding | None
     actor: Actor
     reasons: dict[str, str]
+    promised: float = 0.0
+    saturated: bool = False
+    compared: bool = False
 
 
 def exceeds(challenger: FloatArray, incumbent: FloatArray, *, least: float = 0.0) -> bool:
@@ -153,28 +171,37 @@ def choose_actor(
         now: the present choice, if there is one: repeats far from it are mostly wasted.
     """
     lo, hi = model.reward_range
-    span = horizon * (hi - lo)
-    searching = now is not None and isinstance(now.actor, Shooting)
+    steps = min(horizon, settings.simulated_steps)
     repeats = settings.repeats if now is None else _near(settings.repeats, model.repeat)
     discount = planning_discount(horizon, settings)
-    returns = _returns_by_repeat(model, horizon, starts, value_kernel, repeats, discount)
+    returns = _returns_by_repeat(model, horizon, starts, value_kernel, repeats, discount, steps)
     best = max(repeats, key=lambda repeat: (returns[repeat][1].mean(), repeat))
     kept = model.repeat if now is not None and model.repeat in returns else best
     if best != kept and not exceeds(returns[best][1], returns[kept][1]):
         best = kept
     reasons = {"action repeat": ", ".join(f"{r}: {found.mean():.4g}" for r, (_, found) in returns.items())}
-    actor: Actor = Greedy()
-    if horizon * hi - returns[best][1].mean() > settings.worth_a_search * span:  # else nothing can do clearly better
-        plan, greedy = returns[best][0], returns[best][1][-1:]
-        found = simulate_actor(model.with_repeat(best, sure=True), settings.shooting, plan, starts[-1:], horizon)
-        least = 0.0 if searching else settings.worth_a_search * span
-        if exceeds(np.array([found]), greedy, least=least):
-            actor = settings.shooting
-        reasons["search"] = f"{found:.4g} from the last start, {greedy[0]:.4g} without"
+    plan, planned = returns[best]
+    actors: dict[Actor, FloatArray] = {Greedy(): planned[-settings.search_starts :]}
+    compared = hi > lo  # else nothing is known to search for
+    some = starts[-settings.search_starts :]
+    if compared:
+        actors |= {mpc: simulate_search(mpc, plan, some, steps) for mpc in settings.searches}
+        reasons["simulated returns"] = ", ".join(f"{_name(one)} {found.mean():.4g}" for one, found in actors.items())
+    actor = now.actor if now is not None and now.compared and now.actor in actors else next(reversed(list(actors)))
+    for challenger in sorted(actors, key=lambda one: -float(actors[one].mean())):
+        if len(some) > 1 and exceeds(actors[challenger], actors[actor]):  # one start proves nothing
+            actor = challenger
+            break
     log.debug("simulated returns: %s", reasons)
+    promised = float(actors[actor].mean())
+    saturated = promised >= steps * (hi - settings.saturation * (hi - lo))
     chosen = model.with_repeat(best)
-    most = settings.shooting.landmarks if isinstance(actor, Shooting) else model.settings.landmarks
-    return Choice(chosen.with_landmarks(most), actor, reasons)
+    most = settings.search_landmarks if isinstance(actor, MPC) else model.settings.landmarks
+    return Choice(chosen.with_landmarks(most), actor, reasons, promised * horizon / steps, saturated, compared)
+
+
+def _name(actor: Actor) -> str:
+    return f"search with {actor.value} value" if isinstance(actor, MPC) else "plan alone"
 
 
 def _near(repeats: tuple[int, ...], repeat: int) -> tuple[int, ...]:
@@ -192,6 +219,7 @@ def _returns_by_repeat(
     value_kernel: Kernel,
     repeats: tuple[int, ...],
     discount: float,
+    steps: int,
 ) -> dict[int, tuple[Plan, FloatArray]]:
     """The plan for each repeat, and its simulated return from each start."""
     lo, hi = model.reward_range
@@ -201,21 +229,43 @@ def _returns_by_repeat(
     plans = {
         repeat: make_plan([model.with_repeat(repeat, sure=True)], task, episode=1, order=order) for repeat in repeats
     }
-    returns = simulate(model.with_repeat(1, sure=True), plans, starts, horizon)
+    returns = simulate(model.with_repeat(1, sure=True), plans, starts, steps)
     return {repeat: (plans[repeat], found) for repeat, found in zip(repeats, returns, strict=True)}
 
 
-def simulate_actor(
-    model: DisplacementEmbedding, shooting: Shooting, plan: Plan, start: FloatArray, horizon: int
-) -> float:
-    """The return of a search from one start (1, d), when the model is taken for the world."""
-    actor, state, total = shooting.begin_episode(plan, model.actions, ()), start, 0.0
+def simulate_search(mpc: MPC, plan: Plan, starts: FloatArray, horizon: int) -> FloatArray:
+    """Returns (k,) of a search from several starts at once, when the model is taken for the world."""
+    (view,) = plan.views
+    assert isinstance(view, DisplacementView)
+    actor = mpc.begin_episode(plan, view.actions, ())
+    x, totals, alive = view.scaled(starts).astype(np.float32), np.zeros(len(starts)), np.ones(len(starts), dtype=bool)
+    noise = Noise(view.dynamics.residuals, horizon, len(starts))
     for step in range(horizon):
-        state, rewards, ended = model.step(state, np.array([actor.choose(state, step)]))
-        total += float(rewards[0])
-        if ended[0]:
-            break
-    return total
+        features = actor.features(x, step).astype(np.float32)
+        y, rewards, ended = view.dynamics.quick_step(x, features)
+        y = y + noise.at(step).astype(np.float32)
+        totals[alive] += rewards[alive]
+        x = np.where(alive[:, None], y, x)
+        if ended is not None:
+            alive &= ~ended
+            if not alive.any():
+                break
+    return totals
+
+
+class Noise:
+    """What the model leaves unexplained, drawn from its residuals: the same for all candidates.
+
+    A model that is taken for the world promises too much for what balances on a knife's edge.
+    """
+
+    def __init__(self, residuals: FloatArray, horizon: int, starts: int) -> None:
+        self._residuals = residuals
+        self._rows = np.random.default_rng((horizon, starts)).integers(0, len(residuals), (horizon, starts))
+
+    def at(self, step: int) -> FloatArray:
+        """Of a step, for every start (k, d)."""
+        return np.asarray(self._residuals[self._rows[step]])
 
 
 def simulate(model: DisplacementEmbedding, plans: Mapping[int, Plan], starts: FloatArray, horizon: int) -> FloatArray:
@@ -224,10 +274,12 @@ def simulate(model: DisplacementEmbedding, plans: Mapping[int, Plan], starts: Fl
     owner = np.repeat(np.arange(len(plans)), len(starts))
     repeats = np.array(list(plans))
     states, totals, alive = np.tile(starts, (len(plans), 1)), np.zeros(len(owner)), np.arange(len(owner))
+    noise = Noise(model.left_out_residuals, horizon, len(starts))
     for step in range(horizon):
         grid = replace(model.view, repeat=repeats[owner[alive]]).grid(states)
         which = np.choose(owner[alive], [plan.act_on(grid, states, step) for plan in plans.values()])
         states, rewards, ended = model.step(states, which)
+        states = states + noise.at(step)[alive % len(starts)]
         totals[alive] += rewards
         states, alive = states[~ended], alive[~ended]
         if not len(alive):

@@ -229,16 +229,16 @@ class Plan:
 
     def act(self, states: Points, step: int) -> IntArray:
         """Index of the best action (q,) at ``step``."""
-        return self._best(self.site(states, step).q(self.stages[step - self.first_step]), step)
+        return self.best(self.site(states, step).q(self.stages[step - self.first_step]), step)
 
     def act_on(self, grid: Grid, states: Points, step: int) -> IntArray:
         """The same where one view was already asked, for states of several plans at once."""
         site = self.site_of(grid, states, step)
-        return self._best(site.q(self.stages[step - self.first_step]), step)
+        return self.best(site.q(self.stages[step - self.first_step]), step)
 
     def table(self, states: Points) -> IntArray:
         """Index of the best action at every step and state (H, q)."""
-        return np.stack([self._best(q, step) for step, q in enumerate(self._all_q(states), start=self.first_step)])
+        return np.stack([self.best(q, step) for step, q in enumerate(self._all_q(states), start=self.first_step)])
 
     def q_table(self, states: Points) -> FloatArray:
         """Q at every step and state (H, q, A) in the environment's units, unclipped."""
@@ -290,7 +290,8 @@ class Plan:
         """What a shifted value at ``step`` lacks in the environment's units."""
         return self.task.r_min * self.task.worth(self.task.problem.horizon - step)
 
-    def _best(self, q: FloatArray, step: int) -> IntArray:
+    def best(self, q: FloatArray, step: int) -> IntArray:
+        """Index of the largest of Q (q, A), ties broken in the order of ``step``."""
         order = self.order[step]
         q = q[:, order]
         tolerance = TIE * self.task.problem.horizon * self.task.problem.width

@@ -2,7 +2,8 @@
 
 from cmerl.acting.base import Actor, EpisodeActor
 from cmerl.acting.greedy import Greedy
+from cmerl.acting.mpc import MPC
 from cmerl.acting.refine import Refined
-from cmerl.acting.shooting import Shooting
+from cmerl.acting.thrifty import Spending
 
-__all__ = ["Actor", "EpisodeActor", "Greedy", "Refined", "Shooting"]
+__all__ = ["MPC", "Actor", "EpisodeActor", "Greedy", "Refined", "Spending"]

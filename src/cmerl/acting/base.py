@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cmerl.finite import TablePlan
 from cmerl.planning import Plan
+
+if TYPE_CHECKING:
+    from cmerl.acting.thrifty import Spending
 
 FloatArray = NDArray[np.float64]
 
@@ -35,6 +38,15 @@ class EpisodeActor(Protocol):
 class Actor(Protocol):
     """A way to act on plans; it holds no state of its own."""
 
-    def begin_episode(self, plan: Plan | TablePlan, actions: FloatArray, seed: Sequence[int]) -> EpisodeActor:
-        """Act on a plan over candidate actions (A, d_a); ``seed`` is for what is drawn."""
+    def begin_episode(
+        self, plan: Plan | TablePlan, actions: FloatArray, seed: Sequence[int], spending: Spending | None = None
+    ) -> EpisodeActor:
+        """Act on a plan over candidate actions (A, d_a).
+
+        Args:
+            plan: the plan.
+            actions: what it ranges over.
+            seed: of what is drawn.
+            spending: what exploring may cost; None for no limit.
+        """
         ...

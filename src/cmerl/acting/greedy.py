@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from cmerl.acting.base import EpisodeActor
+from cmerl.acting.thrifty import Spending, ThriftyActor
 from cmerl.finite import TablePlan
 from cmerl.planning import Plan
 
@@ -18,9 +20,14 @@ FloatArray = NDArray[np.float64]
 class Greedy:
     """The best of the candidates."""
 
-    def begin_episode(self, plan: Plan | TablePlan, actions: FloatArray, seed: Sequence[int]) -> GreedyActor:
+    def begin_episode(
+        self, plan: Plan | TablePlan, actions: FloatArray, seed: Sequence[int], spending: Spending | None = None
+    ) -> EpisodeActor:
         """Nothing is drawn and nothing remembered."""
-        return GreedyActor(plan, actions)
+        actor = GreedyActor(plan, actions)
+        if spending is None or isinstance(plan, TablePlan):
+            return actor
+        return ThriftyActor(actor, plan, actions, spending)
 
 
 @dataclass(frozen=True, eq=False)

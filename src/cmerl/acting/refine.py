@@ -9,6 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from cmerl.acting.base import EpisodeActor
+from cmerl.acting.thrifty import Spending, ThriftyActor
 from cmerl.embedding import ContinuousView, Grid, SmoothView
 from cmerl.finite import TablePlan
 from cmerl.planning import Plan, Site, Stage
@@ -32,10 +34,15 @@ class Refined:
     difference: float = 0.05
     known: float = 0.8
 
-    def begin_episode(self, plan: Plan | TablePlan, actions: FloatArray, seed: Sequence[int]) -> RefinedActor:
+    def begin_episode(
+        self, plan: Plan | TablePlan, actions: FloatArray, seed: Sequence[int], spending: Spending | None = None
+    ) -> EpisodeActor:
         """Nothing is drawn and nothing remembered."""
         assert isinstance(plan, Plan)  # tables are for finite worlds
-        return RefinedActor(self, plan, actions)
+        actor = RefinedActor(self, plan, actions)
+        if spending is None or isinstance(plan, TablePlan):
+            return actor
+        return ThriftyActor(actor, plan, actions, spending)
 
     def suits(self, plan: Plan | TablePlan, actions: FloatArray) -> bool:
         """Whether actions between the candidates can be compared, and that is worth its time.

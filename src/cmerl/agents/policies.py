@@ -13,7 +13,7 @@ import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
-from cmerl.acting import Actor, EpisodeActor, Greedy, Shooting
+from cmerl.acting import MPC, Actor, EpisodeActor, Greedy, Spending
 from cmerl.agents.door import own
 from cmerl.agents.exporting import export
 from cmerl.errors import InputError
@@ -39,6 +39,7 @@ class PlanPolicy:
         actions: the actions that were planned with.
         actor: how the plan becomes actions.
         seed: of what the actor draws.
+        spending: what exploring may cost in an episode; None for no limit.
     """
 
     plan: Plan | TablePlan
@@ -46,6 +47,7 @@ class PlanPolicy:
     actions: ActionSet
     actor: Actor = field(default_factory=Greedy)
     seed: tuple[int, ...] = ()
+    spending: Spending | None = None
     _asked: LastAsked = field(init=False, repr=False, compare=False, default_factory=lambda: LastAsked())
 
     def __call__(self, obs: Any, step: int) -> Any:
@@ -64,7 +66,9 @@ class PlanPolicy:
 
     def begin_episode(self) -> PlanEpisode:
         """The same policy for one episode: a search then goes on from what it has found at the step before."""
-        return PlanEpisode(self, self.actor.begin_episode(self.plan, self.actions.rows, self.seed))
+        spending = None if self.spending is None else self.spending.begun()
+        actor = self.actor.begin_episode(self.plan, self.actions.rows, self.seed, spending)
+        return PlanEpisode(self, actor, spending)
 
     def export(self, path: str | os.PathLike[str]) -> None:
         """Write it to one small file that ``cmerl.load_policy`` reads where nothing but NumPy is installed.
@@ -75,13 +79,13 @@ class PlanPolicy:
 
     @property
     def searches(self) -> bool:
-        """Whether actions come from a search, so that there is no table of them."""
-        return isinstance(self.actor, Shooting)
+        """Whether actions depend on the way to a state, by a search or by what was spent: they have no table."""
+        return isinstance(self.actor, MPC) or self.spending is not None
 
     def table(self, observations: NDArray[Any]) -> NDArray[np.intp]:
         """The planned action at every step and observation (H, S), where actions are numbers."""
         if self.searches:
-            raise InputError("this policy searches from the states that it meets and has no table: play it")
+            raise InputError("this policy searches from the states that it meets, or explores on a budget: play it")
         values = np.array([int(a) for a in self.actions.values], dtype=np.intp)
         return values[self.plan.table(self.states.encode_many(observations))]
 
@@ -105,6 +109,7 @@ class PlanEpisode:
 
     policy: PlanPolicy
     actor: EpisodeActor
+    spending: Spending | None = None
 
     def __call__(self, obs: Any, step: int) -> Any:
         """The action for an observation at ``step``, asked for step after step."""

@@ -121,6 +121,7 @@ def _actions(value: Any, place: str) -> None:
 
 
 CME_RL = {"options": OPTIONS, "rewards": REWARDS, "states": _states, "actions": _actions, "contradicted": items(WORD)}
+CME_RL["exploration"] = table(balance=number(), spent=number())
 
 
 def check_base(tensors: Arrays, meta: dict[str, Any]) -> tuple[Arrays, dict[str, Any]]:
@@ -161,6 +162,8 @@ def _check_plain_arrays(arrays: Arrays) -> None:
 def check_cme_rl(tensors: Arrays, meta: dict[str, Any], **own: Schema) -> None:
     """CME-RL in all its forms; ``own`` are fields that one form adds."""
     arrays, rest = check_base(tensors, meta)
+    if "supervised" in rest:
+        items(WORD, 1, 20)(rest.pop("supervised"), "supervised")
     table(**CME_RL, **own)(rest, "")
     d, e = _state_columns(meta["states"]), _action_columns(meta["actions"])
     homogeneous = meta["options"]["time_homogeneous"]
@@ -275,8 +278,11 @@ def _check_held(arrays: Arrays, d: int, e: int, actions: int, count: int) -> Non
     table(
         n=whole(1, 2**53),
         backend=one_of("compressed", "displacement"),
-        searches=flag,
+        search=one_of(None, "fitted", "plan"),
         reasons=plain(depth=1, most=100),
+        promised=number(),
+        saturated=flag,
+        compared=flag,
         kernel=KERNEL,
         value_kernel=KERNEL,
     )(about, "memory.about")
@@ -292,14 +298,17 @@ def _check_held(arrays: Arrays, d: int, e: int, actions: int, count: int) -> Non
 
 def _check_displacement(arrays: Arrays, d: int, e: int, actions: int) -> None:
     fit = {"lengthscales": floats(None, least=1e-15), "numbers": floats(2)}
+    outputs = [*map(str, range(d)), "reward"]
     schemas = {
         "counts": wholes(None),
+        "depths": wholes(None, most=1000),
         "centre": floats(d),
         "scale": floats(d, least=1e-15),
+        "shape.at_next": flags(1),
         **{f"data.{name}": schema for name, schema in _transitions("k", d, e).items()},
-        **{f"{which}.{name}": schema for which in ("displacement", "reward") for name, schema in fit.items()},
+        **{f"shape.{which}.{name}": schema for which in outputs for name, schema in fit.items()},
     }
-    optional = [name for name in schemas if name.startswith(("displacement.", "reward."))]
+    optional = [name for name in schemas if name.startswith("shape.") and name != "shape.at_next"]
     sizes: dict[str, int] = {}
     check_arrays(arrays, schemas, sizes, optional)
     if len(arrays["counts"]) != 5 or not sizes["k"] or not 1 <= arrays["counts"][3] <= 1000:

@@ -7,7 +7,6 @@ from cmerl.embedding.base import (
     KernelEmbedding,
     KernelGrid,
     Model,
-    SimulatingView,
     SmoothView,
     View,
 )
@@ -28,7 +27,6 @@ __all__ = [
     "KernelEmbedding",
     "KernelGrid",
     "Model",
-    "SimulatingView",
     "SmoothView",
     "View",
     "compressed",

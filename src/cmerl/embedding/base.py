@@ -74,30 +74,6 @@ class SmoothView(ContinuousView, Protocol):
         ...
 
 
-@runtime_checkable
-class SimulatingView(View, Protocol):
-    """A view that can be followed along sequences of actions."""
-
-    def follow(
-        self, state: FloatArray, which: NDArray[np.intp], hold: int, steps: int
-    ) -> tuple[FloatArray, FloatArray, NDArray[np.bool_]]:
-        """From one state (d,), what comes of sequences (n, k) of numbers of actions, each held for some steps.
-
-        Returns:
-            Where they lead, for ``value`` to read; the reward of each step (steps, n), 0 after an end; and whether
-            the episode has ended (n,).
-        """
-        ...
-
-    def value(self, coef: Coef, there: FloatArray) -> FloatArray:
-        """The V that ``coef`` was made from, where ``follow`` has led (n,)."""
-        ...
-
-    def scaled(self, states: FloatArray) -> FloatArray:
-        """Encoded states (…, d) in the units of what ``follow`` returns, of about unit variance."""
-        ...
-
-
 class Model(Protocol):
     """A transition law learned from data."""
 

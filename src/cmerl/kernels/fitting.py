@@ -43,24 +43,38 @@ class Fit:
         return cls(arrays["lengthscales"], *arrays["numbers"].tolist())
 
 
-def fit(X: FloatArray, Y: FloatArray) -> Fit:
+def fit(
+    X: FloatArray,
+    Y: FloatArray,
+    *,
+    start: Fit | None = None,
+    most_steps: int = MOST_STEPS,
+    squares: FloatArray | None = None,
+) -> Fit:
     """The ℓ and ridge under which Y (n, p) is most likely, given inputs X (n, d) of about unit variance.
 
     All outputs share the kernel and the ridge; the variance of each is profiled out. Deterministic: one start, then
     L-BFGS-B.
+
+    Args:
+        X: inputs.
+        Y: outputs of mean 0.
+        start: where to begin: an earlier fit, if there is one.
+        most_steps: of the ascent.
+        squares: ``squared_differences`` of the inputs, where they serve several fits.
     """
     from scipy.optimize import minimize  # slow to import
 
     d = X.shape[1]
-    start = np.log([START[0]] * d + [START[1]])
+    begin = np.log([START[0]] * d + [START[1]] if start is None else [*start.lengthscales, start.ridge])
     bounds = [tuple(np.log(LENGTHSCALES))] * d + [tuple(np.log(RIDGES))]
-    squares = squared_differences(X)
+    squares = squared_differences(X) if squares is None else squares
 
     def loss(theta: FloatArray) -> tuple[float, FloatArray]:
         value, gradient = log_evidence(theta, squares, Y)
         return -value, -gradient
 
-    found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": MOST_STEPS})
+    found = minimize(loss, begin, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": most_steps})
     scales = np.exp(found.x)
     return Fit(scales[:d], float(scales[d]), -float(found.fun))
 

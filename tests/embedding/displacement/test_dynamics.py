@@ -21,32 +21,79 @@ def embedding() -> DisplacementEmbedding:
     return found
 
 
-def step_by_step(embedding: DisplacementEmbedding, x: np.ndarray, which: list[int]) -> tuple[np.ndarray, list, bool]:
-    dynamics, rewards, y, over = embedding.view.dynamics, [], x[None], False
-    for action in which:
-        y, r, ended = dynamics.step(y, embedding.view.actions[[action]])
-        rewards.append(0.0 if over else float(r[0]))
-        over = over or bool(ended[0])
-    return y[0], rewards, over
-
-
 @pytest.mark.parametrize("start", [(0.2, 0.3), (0.5, 0.9), (0.72, 0.93)])
-def test_following_sequences_is_stepping_through_each(
+def test_single_precision_is_close_and_ends_where_double_does(
     embedding: DisplacementEmbedding, start: tuple[float, float]
 ) -> None:
-    x = embedding.view.scaled(np.array(start))
-    trials = np.random.default_rng(1).integers(0, 2, (6, 5))
-    y, rewards, ended = embedding.view.dynamics.follow(x, trials, 1, 5)
-    expected = [step_by_step(embedding, x, list(trial)) for trial in trials]
-    np.testing.assert_allclose(y, [e[0] for e in expected], atol=1e-5)
-    np.testing.assert_allclose(rewards.T, [e[1] for e in expected], atol=1e-5)
-    np.testing.assert_array_equal(ended, [e[2] for e in expected])
-    assert ended.any() == (start[1] >= 0.9)
+    dynamics = embedding.view.dynamics
+    x = embedding.view.scaled(np.array([start, start]))
+    for _ in range(5):
+        a = np.eye(2)
+        y, r, ended = dynamics.step(x, a)
+        quick = dynamics.quick_step(x.astype(np.float32), a.astype(np.float32))
+        np.testing.assert_allclose(quick[0], y, atol=1e-4)
+        np.testing.assert_allclose(quick[1], r, atol=1e-3)
+        np.testing.assert_array_equal(quick[2], ended)
+        x = y
 
 
-def test_an_action_that_is_held_earns_what_it_does_in_the_middle(embedding: DisplacementEmbedding) -> None:
-    x = embedding.view.scaled(np.array([0.2, 0.3]))
-    y, rewards, _ = embedding.view.dynamics.follow(x, np.array([[1, 0, 1]]), 3, 8)  # the last is cut short
-    last, stepwise, _ = step_by_step(embedding, x, [1, 1, 1, 0, 0, 0, 1, 1])
-    np.testing.assert_allclose(y[0], last, atol=1e-5)
-    np.testing.assert_allclose(rewards[:, 0], np.array(stepwise)[[1, 1, 1, 4, 4, 4, 7, 7]], atol=1e-5)
+def test_rows_know_where_their_episode_breaks_off() -> None:
+    x = np.array([0.0, 0.1, 0.2, 5.0, 5.1])[:, None]
+    y = np.array([0.1, 0.2, 0.3, 5.1, 5.2])[:, None]
+    found = DisplacementEmbedding(np.arange(2.0)[:, None], categorical=True)
+    found.update(Transitions.of(np.hstack([x, np.array([[0], [1], [0], [1], [0]])]), y, np.arange(5.0)))
+    np.testing.assert_array_equal(found.dynamics.last_of_episode, [2, 2, 2, 4, 4])
+    assert found.dynamics.latest_length == 2
+
+
+def test_a_column_that_was_constant_has_scale_1_and_one_that_leaves_calls_for_new_scales() -> None:
+    rng = np.random.default_rng(0)
+
+    def batch(still: np.ndarray, n: int = 60) -> Transitions:
+        x, a = np.hstack([rng.random((n, 1)), still[:n, None]]), rng.integers(2, size=(n, 1))
+        return Transitions.of(np.hstack([x, a]), x + [[0.05, 0.0]] * (2 * a - 1), x[:, 0])
+
+    found = DisplacementEmbedding(np.arange(2.0)[:, None], categorical=True)
+    found.update(batch(np.full(60, 7.0)))
+    assert found._scale[1] == 1.0
+    assert found.fits == 1
+    found.update(batch(np.full(60, 7.0), 10))
+    assert found.fits == 1
+    found.update(batch(np.full(60, 30.0), 10))
+    assert found.fits == 2
+    assert found._scale[1] > 1.0
+
+
+@pytest.mark.parametrize("unit", [1e-6, 1.0, 1e9])
+def test_units_do_not_matter(unit: float) -> None:
+    rng = np.random.default_rng(0)
+    x, a = rng.random((120, 2)), rng.integers(2, size=(120, 1))
+    y = x + np.hstack([0.1 * a, 0.05 * np.sin(5 * x[:, :1])])
+    scale = np.array([1.0, unit])
+    found = DisplacementEmbedding(np.arange(2.0)[:, None], categorical=True)
+    found.update(Transitions.of(np.hstack([x * scale, a]), y * scale, x[:, 0]))
+    assert np.abs(found.left_out_residuals / scale).max() < 0.01
+
+
+def test_a_model_is_trusted_as_far_as_it_foresees_a_path_that_it_has_not_seen() -> None:
+    def path(seed: int, push: float) -> Transitions:
+        """A walk that swings: the action pushes, and the second column pulls back."""
+        rng, x, rows = np.random.default_rng(seed), np.zeros(2), []
+        for _ in range(120):
+            a = rng.integers(2)
+            y = x + np.array([0.2 * x[1], push * (2 * a - 1) - 0.2 * np.sin(x[0])])
+            rows.append((*x, a, *y))
+            x = y
+        rows = np.array(rows)
+        return Transitions.of(rows[:, :3], rows[:, 3:], rows[:, 0])
+
+    found = DisplacementEmbedding(np.arange(2.0)[:, None], categorical=True)
+    found.update(path(0, 0.1))
+    assert found.depth == 15  # nothing is known yet
+    found.update(path(1, 0.1))
+    assert found.depth == 22
+    for seed in range(2, 5):
+        other = DisplacementEmbedding(np.arange(2.0)[:, None], categorical=True)
+        other.update(path(0, 0.1))
+        other.update(path(seed, -0.3))  # another world
+        assert other.depth == 8

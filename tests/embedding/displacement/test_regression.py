@@ -6,7 +6,6 @@ import numpy as np
 
 from cmerl.embedding.displacement.regression import (
     Novelty,
-    SmoothRegression,
     farthest_points,
     independent_points,
 )
@@ -28,19 +27,6 @@ def test_a_point_that_comes_again_is_not_chosen_again() -> None:
     rows, radius = farthest_points(np.repeat(X, 20, axis=0), 300)
     assert sorted(rows // 20) == list(range(50))
     assert radius < 1e-6
-
-
-def test_with_every_point_a_centre_it_is_kernel_ridge_regression_and_its_residuals_are_left_out_ones() -> None:
-    rng = np.random.default_rng(1)
-    X, Y = rng.normal(size=(30, 2)), rng.normal(size=(30, 2))
-    lengthscales, ridge = np.array([0.8, 1.3]), 0.3
-    found = SmoothRegression(X, Y, lengthscales, ridge, 30)
-    K = RBF(tuple(lengthscales))(X, X)
-    mean = Y.mean(axis=0)
-    np.testing.assert_allclose(found(X), mean + K @ np.linalg.solve(K + ridge * np.eye(30), Y - mean), atol=1e-5)
-    rest = np.arange(1, 30)
-    coef = np.linalg.solve(K[np.ix_(rest, rest)] + ridge * np.eye(29), (Y - mean)[rest])
-    np.testing.assert_allclose(found.residuals[0], Y[0] - mean - K[0, rest] @ coef, atol=1e-4)
 
 
 def test_novelty_is_the_posterior_variance() -> None:
@@ -65,15 +51,11 @@ def test_centres_that_others_imply_are_dropped_and_nothing_is_lost() -> None:
     assert len(independent_points(100.0 * X, 200)) == 200  # far apart none is implied
 
 
-def test_for_a_set_of_actions_regressions_and_novelty_are_what_they_are_row_by_row() -> None:
+def test_for_a_set_of_actions_novelty_is_what_it_is_row_by_row() -> None:
     rng = np.random.default_rng(4)
     Z, actions = rng.normal(size=(60, 4)), rng.normal(size=(3, 2))
-    regression = SmoothRegression(Z, rng.normal(size=(60, 2)), np.array([0.8, 1.3, 0.9, 2.0]), 0.1, 40)
     novelty = Novelty(Z, 0.1, 40)
-    shared, own = rng.normal(size=(5, 2)), rng.normal(size=(3, 5, 2))
+    shared = rng.normal(size=(5, 2))
     for a, action in enumerate(actions):
         rows = np.hstack([shared, np.tile(action, (5, 1))])
-        np.testing.assert_allclose(regression.of_actions(actions)(shared)[a], regression(rows), atol=1e-5)
         np.testing.assert_allclose(novelty.of_actions(actions)(shared)[a], novelty(rows), atol=1e-9)
-        rows = np.hstack([own[a], np.tile(action, (5, 1))])
-        np.testing.assert_allclose(regression.of_actions(actions)(own)[a], regression(rows), atol=1e-5)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from cmerl.acting.icem import coloured_noise
 from cmerl.agents.cme_rl.options import Options
 from cmerl.agents.cme_rl.parts import Parts
 from cmerl.agents.cme_rl.transition_store import TransitionStore
@@ -130,9 +131,13 @@ class Planner:
 
     @property
     def reward_beside_model(self) -> KnownReward | None:
-        """A reward function that needs no model; what depends on the next state is regressed with its value."""
+        """A reward function that is no part of the model.
+
+        A displacement pays what it says where it leads; a direct embedding regresses what depends on the next state
+        together with its value.
+        """
         known = self.known_reward
-        return None if known is None or known.of_next else known
+        return None if known is None or known.of_next or self.model.displacement is not None else known
 
     def reward_of(self, z: FloatArray, next_state: FloatArray, reward: float) -> float:
         """What to learn of a transition (1, d + d_a) that paid ``reward``: what the user's function says of it.
@@ -167,8 +172,11 @@ class Planner:
 
     def order(self, replans: int = 0) -> NDArray[np.intp]:
         """In which order a plan breaks ties (H, A), each step on its own: one order for all would be a direction."""
+        rng = self.rng(1, self.now().episode, replans)
+        if self.model.n == 0 and self.options.model != "direct":  # nothing is known: try what lasts, too
+            return np.argsort(-coloured_noise(rng, 1, self.horizon, len(self.actions), 1.0)[0], axis=1)
         orders = np.tile(np.arange(len(self.actions)), (self.horizon, 1))
-        return self.rng(1, self.now().episode, replans).permuted(orders, axis=1)
+        return rng.permuted(orders, axis=1)
 
     def plan(self, *, explore: bool = True, sign: float = 1.0) -> AnyPlan:
         """The plan of the next episode, made once; one that has outlived its episode only breaks ties anew."""
@@ -190,6 +198,9 @@ class Planner:
         models, begun, backward = self.model.embeddings, self.now().begun, self.parts.backward
         if self.counting is not None and task.mode.from_counts:
             return self.counting.plan(models, task, order, begun, sign, backward)
+        displacement = self.model.displacement
+        if displacement is not None and isinstance(task.mode, Greedy):  # the mean model, taken for the truth
+            models = [displacement.with_repeat(displacement.repeat, sure=True)]
         return backward(models, task, episode=begun, order=order, first_step=step, sign=sign, later=later)
 
     def q_values(self, obs: Any, step: int) -> FloatArray:

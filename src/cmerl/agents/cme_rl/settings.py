@@ -68,6 +68,7 @@ class Settings:
         refined: continuous actions between the candidates.
         updates: when to learn and to plan anew.
         prize: the ceiling where only ends pay.
+        exploration_rate: of the spread of returns that the t-th episode may cost for exploring, over t.
         exact_limit: distinct state-actions up to which backend "auto" stays exact.
         keep: transitions kept to choose dictionaries from, and to save.
         most_dimensions: of observations whose motion is modelled.
@@ -79,6 +80,7 @@ class Settings:
     refined: Refined = field(default_factory=Refined)
     updates: Updates = field(default_factory=Updates)
     prize: PrizeCeiling = field(default_factory=PrizeCeiling)
+    exploration_rate: float = 0.1
     exact_limit: int = 1000
     keep: int = 20_000
     most_dimensions: int = 32

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cmerl.embedding.displacement.regression import Novelty, SmoothRegression
+from cmerl.embedding.displacement.regression import Novelty, farthest_points
 from cmerl.embedding.displacement.settings import DisplacementSettings
+from cmerl.embedding.displacement.stacked import StackedRegression, outliers
 from cmerl.embedding.displacement.terminations import Terminations
-from cmerl.kernels.fitting import Fit, fit
+from cmerl.growing import Arrays, nested, part
+from cmerl.kernels.fitting import Fit, fit, squared_differences
+from cmerl.linalg import Cholesky
 
 FloatArray = NDArray[np.float64]
+SingleArray = NDArray[np.float32]
 BoolArray = NDArray[np.bool_]
 
 
@@ -50,59 +55,104 @@ class Motion:
 
 @dataclass(frozen=True)
 class Shape:
-    """What the marginal likelihood chose for the displacement and for the reward; None where that is constant."""
+    """What the marginal likelihood chose; None stands for an output that does not vary.
 
-    displacement: Fit | None
+    Attributes:
+        displacement: for each column of s' − s.
+        reward: for the reward.
+        reward_at_next: whether the reward follows from (s', a), not from (s, a): the likelier of the two.
+    """
+
+    displacement: tuple[Fit | None, ...]
     reward: Fit | None
+    reward_at_next: bool = False
+
+    def arrays(self) -> Arrays:
+        """For saving."""
+        fits = [
+            *zip(map(str, range(len(self.displacement))), self.displacement, strict=True),
+            ("reward", self.reward),
+        ]
+        parts = {name: fit.arrays() for name, fit in fits if fit is not None}
+        return {"at_next": np.array([self.reward_at_next]), **nested(parts)}
+
+    @classmethod
+    def from_arrays(cls, arrays: Arrays, columns: int) -> Shape:
+        """What was saved, for so many columns of the state."""
+        saved = [part(arrays, str(name)) for name in (*range(columns), "reward")]
+        *moves, reward = (Fit.from_arrays(fit) if fit else None for fit in saved)
+        return cls(tuple(moves), reward, bool(arrays["at_next"][0]))
 
 
-def fit_shape(data: Motion, rows: int) -> Shape:
-    """Lengthscales and ridges, from so many rows that are spread evenly in time."""
-    part, alive = data[_spread_rows(len(data), rows)], data[~data.ended] if not data.ended.all() else data
-    # A reward may be rare: half of the rows are those farthest from the usual.
-    rare = np.argsort(-np.abs(alive.r - np.median(alive.r)), kind="stable")[: rows // 2]
-    alive = alive[np.unique(np.append(_spread_rows(len(alive), rows)[::2], rare).astype(np.intp))]
-    return Shape(
-        _fit(part.z, _standardised(part.y - part.x)),
-        _fit(alive.z, _standardised(alive.r[:, None])),
-    )
+def fit_shape(data: Motion, rows: int, before: Shape | None = None, *, reward: bool = True) -> Shape:
+    """Lengthscales and ridges from so many rows, the search for them warm-started from earlier ones.
+
+    Half of the rows are spread evenly in time and half as widely as the data are: time alone misses what is rare,
+    space alone what is usual. Of rewards, the second half are those farthest from the usual.
+    """
+    n, half = len(data), max(rows // 2, 1)
+    some = data[np.union1d(_spread_rows(n, half), farthest_points(data.z, half)[0])]
+    starts = before.displacement if before is not None else (None,) * data.x.shape[1]
+    squares = squared_differences(some.z)
+    outputs = zip((some.y - some.x).T, starts, strict=True)
+    moves = tuple(_fit(some.z, output, start, squares, robust=True) for output, start in outputs)
+    if not reward:  # it is given
+        return Shape(moves, None)
+    alive = data[~data.ended] if not data.ended.all() else data
+    rare = np.argsort(-np.abs(alive.r - np.median(alive.r)), kind="stable")[:half]
+    alive = alive[np.union1d(_spread_rows(len(alive), half), rare)]
+    here, there = (_fit(Z, alive.r) for Z in (alive.z, np.hstack([alive.y, alive.a])))
+    at_next = here is not None and there is not None and there.evidence > here.evidence
+    return Shape(moves, there if at_next else here, at_next)
 
 
 def _spread_rows(n: int, rows: int) -> NDArray[np.intp]:
     return np.linspace(0, n - 1, min(n, rows)).astype(np.intp)
 
 
-def _fit(Z: FloatArray, Y: FloatArray) -> Fit | None:
-    return fit(Z, Y) if Y.shape[1] else None
+def _fit(
+    Z: FloatArray,
+    y: FloatArray,
+    start: Fit | None = None,
+    squares: FloatArray | None = None,
+    *,
+    robust: bool = False,
+    most_steps: int = 30,
+) -> Fit | None:
+    """For one output (n,); None if it does not vary."""
+    spread = float(y.std())
+    if not varies(spread, max(float(np.abs(y).max()), 1.0)):
+        return None
+    y = (y - y.mean()) / spread
+    if squares is None:
+        squares = squared_differences(Z)
+    if robust:
+        kept = ~_collisions(squares, y)
+        if not kept.all():
+            Z, y, squares = Z[kept], y[kept], squares[:, kept][:, :, kept]
+            y = (y - y.mean()) / max(float(y.std()), 1e-12)
+    return fit(Z, y[:, None], start=start, most_steps=most_steps, squares=squares)
 
 
-def _standardised(Y: FloatArray) -> FloatArray:
-    """The columns that vary, with mean 0 and variance 1."""
-    centred = Y - Y.mean(axis=0)
-    spread = centred.std(axis=0)
-    varies = spread > 1e-9
-    return np.asarray(centred[:, varies] / spread[varies])
+def varies(spread: float, size: float, *, least: float = 1e-9) -> bool:
+    """Whether numbers of this standard deviation and size differ by more than rounding."""
+    return spread > least * size
 
 
-class Mean:
-    """A regression on what does not vary."""
-
-    def __init__(self, Y: FloatArray) -> None:
-        self._mean = Y.mean(axis=0)
-        self.residuals = Y - self._mean
-
-    def __call__(self, X: FloatArray) -> FloatArray:
-        """The mean, whatever the input X (…, d): (…, p)."""
-        return np.broadcast_to(self._mean, (*X.shape[:-1], len(self._mean)))
-
-    def of_actions(self, actions: FloatArray) -> Callable[[FloatArray], FloatArray]:
-        """The same for every action, at states (q, d) or (A, q, d)."""
-        return lambda states: np.broadcast_to(self._mean, (len(actions), states.shape[-2], len(self._mean)))
+def _collisions(squares: FloatArray, y: FloatArray, *, width: float = 2.0, ridge: float = 1e-3) -> BoolArray:
+    """Rows (n,) that a smooth kernel misses by far when they are left out."""
+    K = np.exp(-0.5 * squares.sum(axis=0) / width**2)
+    G = Cholesky.of(K, ridge).solve(np.eye(len(K)))
+    return outliers(ridge * (G @ y), ridge * np.diagonal(G), 1.0, most=0.1)
 
 
-def regress(Z: FloatArray, Y: FloatArray, shape: Fit | None, centres: int) -> SmoothRegression | Mean:
-    """A regression of Y (n, p) on Z with the chosen kernel."""
-    return Mean(Y) if shape is None else SmoothRegression(Z, Y, shape.lengthscales, shape.ridge, centres)
+class _Quick(NamedTuple):
+    """Numbers in single precision."""
+
+    spread: SingleArray
+    bounds: SingleArray
+    least: np.float32
+    most: np.float32
 
 
 class Dynamics:
@@ -129,10 +179,13 @@ class Dynamics:
     ) -> None:
         centres = settings.centres
         self.spread = np.maximum((data.y - data.x).std(axis=0), 1e-12)
-        self._move = regress(data.z, (data.y - data.x) / self.spread, shape.displacement, centres)
+        self._move = StackedRegression(data.z, (data.y - data.x) / self.spread, shape.displacement, centres)
         self.residuals = self._move.residuals * self.spread
+        self.dropped = int(self._move.dropped.any(axis=1).sum())
         alive = data[~data.ended] if not data.ended.all() else data
-        self._reward = regress(alive.z, alive.r[:, None], shape.reward, centres)
+        self._at_next = shape.reward_at_next
+        causes = np.hstack([alive.y if self._at_next else alive.x, alive.a])
+        self._reward = StackedRegression(causes, alive.r[:, None], [shape.reward], centres, robust=False)
         self._least, self._most = float(alive.r.min()), float(alive.r.max())
         self._bounds = np.abs(np.vstack([data.x, data.y])).max(axis=0) + 2.0
         ends = data[data.ended]
@@ -144,6 +197,14 @@ class Dynamics:
         self.state_novelty = Novelty(visited, lam, centres)
         self.novelty = Novelty(np.hstack([data.x / self._width, action_gap * data.a]), lam, centres)
         self._action_gap = action_gap
+        self.data = data
+        self.terminal_values: dict[int, object] = {}  # for searches, by horizon; made when first asked for
+        self._quick = _Quick(
+            self.spread.astype(np.float32),
+            self._bounds.astype(np.float32),
+            np.float32(self._least),
+            np.float32(self._most),
+        )
         self._range_over(actions)
 
     def _range_over(self, actions: FloatArray) -> None:
@@ -156,11 +217,48 @@ class Dynamics:
         other._range_over(actions)
         return other
 
+    @property
+    def reward_bounds(self) -> tuple[float, float]:
+        """The least and the most that a step pays, 0 included where episodes end."""
+        least, most = float(self.data.r.min()), float(self.data.r.max())
+        return (least, most) if self.terminations is None else (min(least, 0.0), max(most, 0.0))
+
+    @cached_property
+    def last_of_episode(self) -> NDArray[np.intp]:
+        """For every row, the last that follows from it without a break (n,)."""
+        broken = np.append(np.any(self.data.y[:-1] != self.data.x[1:], axis=1), True)
+        ends = np.flatnonzero(broken)
+        return np.asarray(ends[np.searchsorted(ends, np.arange(len(self.data)))])
+
+    @property
+    def latest_length(self) -> int:
+        """Rows of the latest unbroken path."""
+        return int(np.sum(self.last_of_episode == len(self.data) - 1))
+
     def step(self, x: FloatArray, a: FloatArray) -> tuple[FloatArray, FloatArray, BoolArray]:
         """The next state (q, d), the reward (q,) and whether the episode ends (q,), for actions with features a."""
         z = np.hstack([x, a])
         y = self._bounded(x + self._move(z) * self.spread)
-        return y, *self._outcome(self._reward(z), y)
+        return y, *self._outcome(self._reward(np.hstack([y, a]) if self._at_next else z), y)
+
+    def quick_step(self, x: SingleArray, a: SingleArray) -> tuple[SingleArray, SingleArray, BoolArray | None]:
+        """The same in single precision, for searches; None where no episode has ever ended."""
+        spread, bounds, d = self._quick.spread, self._quick.bounds, x.shape[1]
+        z = np.concatenate([x, a], axis=1)
+        y = self._move.quick(z) * spread
+        y += x
+        np.minimum(y, bounds, out=y)
+        np.maximum(y, -bounds, out=y)
+        if self._at_next:
+            z[:, :d] = y
+        r = self._reward.quick(z)[:, 0]
+        r = np.minimum(np.maximum(r, self._quick.least), self._quick.most)
+        if self.terminations is None:
+            return y, r, None
+        ended, last = self.terminations(y)
+        if ended.any():
+            r = np.where(ended, last, r).astype(np.float32)
+        return y, r, ended
 
     def _bounded(self, y: FloatArray) -> FloatArray:
         return np.asarray(np.minimum(np.maximum(y, -self._bounds), self._bounds))
@@ -193,42 +291,28 @@ class Dynamics:
         longest, steps = int(np.max(steps)), np.broadcast_to(steps, len(x))
         held = np.arange(longest)[:, None] < steps  # (longest, q)
         path = self.path(x, held)
-        rewards, ends = np.zeros((2, len(path), *held.shape))
-        rewards[:, 0], ends[:, 0] = self._outcome(self._rewards(x), path[:, 1])  # x is the same for all actions
-        if longest > 1:
-            later = held[1:]
-            r = self._rewards(path[:, 1:-1][:, later])
-            rewards[:, 1:][:, later], ends[:, 1:][:, later] = self._outcome(r, path[:, 2:][:, later])
+        rewards, ends = self._earned(path, held)
         over = np.maximum.accumulate(ends, axis=1)
         rewards[:, 1:] *= 1.0 - over[:, :-1]
         last = np.where(ends.any(axis=1), np.argmax(ends, axis=1), steps - 1)
         y = np.take_along_axis(path, last[:, None, :, None] + 1, axis=1)[:, 0]
         return y, rewards.sum(axis=1), over[:, -1] > 0
 
-    def follow(
-        self, x: FloatArray, which: NDArray[np.intp], hold: int, steps: int
-    ) -> tuple[FloatArray, FloatArray, BoolArray]:
-        """From one state (d,), what comes of sequences (n, k) of numbers of actions, each held for some steps.
+    def _earned(self, path: FloatArray, held: BoolArray) -> tuple[FloatArray, FloatArray]:
+        """Rewards at every step that actions are held along a path (A, k, q), and whether they end the episode."""
+        rewards, ends = np.zeros((2, len(path), *held.shape))
+        causes = path[:, 1:] if self._at_next else path[:, :-1]
+        first = causes[:, 0] if self._at_next else path[0, 0]  # where paths begin is the same for all actions
+        rewards[:, 0], ends[:, 0] = self._outcome(self._rewards(first), path[:, 1])
+        if len(held) > 1:
+            later = held[1:]
+            r = self._rewards(causes[:, 1:][:, later])
+            rewards[:, 1:][:, later], ends[:, 1:][:, later] = self._outcome(r, path[:, 2:][:, later])
+        return rewards, ends
 
-        An action earns at each step what it earns in the middle of its time.
-
-        Returns:
-            The states after so many steps (n, d), the reward of each (steps, n), 0 after an end, and whether the
-            episode has ended (n,).
-        """
-        n, rows = len(which), np.arange(len(which))
-        turn = np.arange(steps) // hold  # whose turn it is
-        path = np.empty((steps + 1, n, len(x)))
-        path[0] = x
-        for t, k in enumerate(turn):
-            path[t + 1] = self._bounded(path[t] + self._moves(path[t])[which[:, k], rows] * self.spread)
-        turns = np.arange(turn[-1] + 1)
-        middle = path[np.minimum(turns * hold + hold // 2, steps - 1)].reshape(-1, len(x))
-        earned = self._rewards(middle)[which[:, turns].T.ravel(), np.arange(len(middle))].reshape(len(turns), n, 1)
-        rewards, ends = self._outcome(earned[turn], path[1:])
-        over = np.maximum.accumulate(ends, axis=0)
-        rewards[1:] *= ~over[:-1]
-        return path[-1], rewards, over[-1]
+    def novelty_of(self, y: SingleArray) -> SingleArray:
+        """U in [0, 1] (n,): how little is known around states (n, d)."""
+        return np.asarray(self.state_novelty(y / np.float32(self._width)), dtype=np.float32)
 
     def unknown(self, x: FloatArray, y: FloatArray, ended: BoolArray) -> FloatArray:
         """U in [0, 1] (A, q): how new it is to take an action at x (q, d), and to get to y (A, q, d).

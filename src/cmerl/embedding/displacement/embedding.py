@@ -15,8 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cmerl.embedding.compressed.sample_error import transition_arrays, transitions_of
-from cmerl.embedding.displacement.dynamics import Dynamics, Motion, Shape, fit_shape
+from cmerl.embedding.displacement.dynamics import Dynamics, Motion, Shape, fit_shape, varies
+from cmerl.embedding.displacement.given_reward import GivenRewardDynamics, TransitionReward
 from cmerl.embedding.displacement.grid import DisplacementGrid, DisplacementView, Target
+from cmerl.embedding.displacement.open_loop import open_loop_depth
 from cmerl.embedding.displacement.regression import farthest_points
 from cmerl.embedding.displacement.settings import DisplacementSettings
 from cmerl.errors import InputError
@@ -39,6 +41,7 @@ class DisplacementEmbedding:
         categorical: whether actions are names rather than quantities.
         lam: λ of the regression that measures what is new: after N visits λ/(N + λ) of the ceiling is left.
         settings: all other numbers.
+        reward: the reward function of encoded states, actions and next states (n,), or None to learn it.
 
     Attributes:
         repeat: steps for which a backup holds the action.
@@ -53,8 +56,10 @@ class DisplacementEmbedding:
         categorical: bool,
         lam: float = 0.1,
         settings: DisplacementSettings | None = None,
+        reward: TransitionReward | None = None,
     ) -> None:
         self.actions, self._categorical, self.lam = actions, categorical, lam
+        self._reward = reward
         self.settings = settings or DisplacementSettings()
         self.landmarks = self.settings.landmarks
         self.repeat = 1
@@ -62,6 +67,9 @@ class DisplacementEmbedding:
         self.n = 0
         self._fitted_at = 0
         self._data: Transitions | None = None
+        self._shape: Shape | None = None
+        self._depths: list[int] = []  # steps for which the latest batches were foreseen
+        self._dynamics: Dynamics | None = None
         self._view: DisplacementView | None = None
         self._grid: DisplacementGrid | None = None
 
@@ -77,18 +85,33 @@ class DisplacementEmbedding:
             self._absorb(batch)
 
     def _absorb(self, batch: Transitions) -> None:
+        if self._shape is not None:
+            trusted = open_loop_depth(
+                self.dynamics,
+                self._motion(batch),
+                most=self.settings.depths[1],
+                tolerance=self.settings.open_loop_error,
+            )
+            self._depths = [*self._depths, trusted][-3:]
         self.n += len(batch)
         self._data = batch if self._data is None else concatenate([self._data, batch])
         if len(self._data) > self.settings.keep:
             if not self._fitted_at:
                 self._choose_scales(self._data)
             self._data = self._thin(self._data)
-        if self.n >= 2 * self._fitted_at:
+        if self.n >= 2 * self._fitted_at or self._left_behind(batch):
             self._fitted_at = self.n
             self.fits += 1
             self._choose_scales(self._data)
-            self._shape = fit_shape(self._motion(self._data), self.settings.fit_rows)
-        self._view = self._grid = None
+            self._shape = fit_shape(
+                self._motion(self._data), self.settings.fit_rows, self._shape, reward=self._reward is None
+            )
+        self._dynamics = self._view = self._grid = None
+
+    def _left_behind(self, batch: Transitions) -> bool:
+        """Whether states were seen that lie far outside of what scales were chosen for."""
+        far = np.abs((np.asarray(batch.next_states) - self._centre) / self._scale).max()
+        return bool(far > self.settings.far)
 
     def _thin(self, data: Transitions) -> Transitions:
         """Half of the data, spread as widely as they were."""
@@ -100,7 +123,9 @@ class DisplacementEmbedding:
     def _choose_scales(self, data: Transitions) -> None:
         states = np.vstack([self._split(data)[0], data.next_states])
         self._centre = states.mean(axis=0)
-        self._scale = np.maximum(states.std(axis=0), 1e-9)
+        spread = states.std(axis=0)
+        moves = [varies(s, max(abs(c), 1e-3)) for s, c in zip(spread, self._centre, strict=True)]
+        self._scale = np.where(moves, spread, 1.0)  # a column that was constant may move one day
 
     def _split(self, data: Transitions) -> tuple[FloatArray, FloatArray]:
         Z = np.asarray(data.Z)
@@ -125,21 +150,20 @@ class DisplacementEmbedding:
         """All that is kept, for saving; one made the same way goes on from it bit for bit."""
         own = {
             "counts": np.array([self.n, self.fits, self._fitted_at, self.repeat, self.landmarks]),
+            "depths": np.array(self._depths, dtype=np.intp),
             "centre": self._centre,
             "scale": self._scale,
         }
-        fits = {"displacement": self._shape.displacement, "reward": self._shape.reward}
-        parts = {name: chosen.arrays() for name, chosen in fits.items() if chosen is not None}
-        return {**own, **nested({"data": transition_arrays(self.data), **parts})}
+        return {**own, **nested({"data": transition_arrays(self.data), "shape": self.shape.arrays()})}
 
     def restore(self, arrays: Arrays) -> None:
         """Go on from what was saved."""
         self.n, self.fits, self._fitted_at, self.repeat, self.landmarks = arrays["counts"].tolist()
         self._centre, self._scale = arrays["centre"], arrays["scale"]
-        saved = [part(arrays, name) for name in ("displacement", "reward")]
-        self._shape = Shape(*(Fit.from_arrays(chosen) if chosen else None for chosen in saved))
+        self._depths = arrays["depths"].tolist()
+        self._shape = Shape.from_arrays(part(arrays, "shape"), len(self._centre))
         self._data = transitions_of(part(arrays, "data"))
-        self._view = self._grid = None
+        self._dynamics = self._view = self._grid = None
 
     # --- the model of the moment ---
 
@@ -171,11 +195,22 @@ class DisplacementEmbedding:
         other._view = other._grid = None
         return other
 
+    @property
+    def dynamics(self) -> Dynamics:
+        """The motion that the data so far show; made when it is first asked for."""
+        if self._dynamics is None:
+            gap = 100.0 if self._categorical else 1.0  # names have nothing in common
+            about = self._motion(self.data), self.shape, self._features(self.actions)
+            sizes: dict[str, Any] = {"action_gap": gap, "lam": self.lam, "settings": self.settings}
+            given = self._given_reward()
+            self._dynamics = (
+                Dynamics(*about, **sizes) if given is None else GivenRewardDynamics(*about, reward=given, **sizes)
+            )
+        return self._dynamics
+
     def _learn(self) -> DisplacementView:
-        data, settings = self._motion(self.data), self.settings
-        actions = self._features(self.actions)
-        action_gap = 100.0 if self._categorical else 1.0  # names have nothing in common
-        dynamics = Dynamics(data, self._shape, actions, action_gap=action_gap, lam=self.lam, settings=settings)
+        dynamics, settings, actions = self.dynamics, self.settings, self._features(self.actions)
+        data = dynamics.data
         left = np.append(np.any(data.y[:-1] != data.x[1:], axis=1), True)  # the others come again as the next state
         points = np.vstack([data.x, data.y[left & ~data.ended], _ahead(dynamics, data.x, settings.reach)])
         count = min(self.landmarks, int(np.sqrt(settings.most_weights / len(actions))))
@@ -185,7 +220,37 @@ class DisplacementEmbedding:
         kernel = Matern(1.5, settings.smoothness * max(radius, 1e-3))
         landmarks = points[rows]
         factor = Cholesky.of(kernel(landmarks, landmarks), 1e-6)
-        return DisplacementView(self._centre, self._scale, actions, dynamics, landmarks, kernel, factor, self.repeat)
+        return DisplacementView(
+            self._centre,
+            self._scale,
+            actions,
+            dynamics,
+            landmarks,
+            kernel,
+            factor,
+            self.repeat,
+            categorical=self._categorical,
+            depth=self.depth,
+        )
+
+    def _given_reward(self) -> TransitionReward | None:
+        """The reward function in the units of the model, as they are now."""
+        reward, centre, scale = self._reward, self._centre, self._scale
+        actions, categorical = self.actions, self._categorical
+        if reward is None:
+            return None
+
+        def given(x: FloatArray, a: FloatArray, y: FloatArray) -> FloatArray:
+            rows = actions[np.argmax(a, axis=1)] if categorical else a
+            return reward(x * scale + centre, rows, y * scale + centre)
+
+        return given
+
+    @property
+    def depth(self) -> int:
+        """Steps that a search may look ahead: as many as the model foresaw of one of the latest episodes."""
+        least, most = self.settings.depths
+        return max(least, *self._depths) if self._depths else (least + most) // 2
 
     def step(self, states: FloatArray, which: IntArray) -> tuple[FloatArray, FloatArray, NDArray[np.bool_]]:
         """Simulate one step from encoded states with the actions of these numbers: next states, rewards, ends."""
@@ -199,6 +264,12 @@ class DisplacementEmbedding:
         if self._data is None:
             raise InputError("a displacement embedding knows nothing before its first transitions")
         return self._data
+
+    @property
+    def shape(self) -> Shape:
+        """The kernels of the moment."""
+        assert self._shape is not None  # chosen with the first data
+        return self._shape
 
     @property
     def left_out_residuals(self) -> FloatArray:
@@ -284,7 +355,7 @@ class DisplacementEmbedding:
 
     def diagnostics(self) -> dict[str, Any]:
         """What was chosen and how well it predicts, in words and numbers."""
-        view, shape = self.view, self._shape
+        view, shape = self.view, self.shape
         data = self._motion(self.data)
         moved = data.y - data.x
         explained = 1.0 - view.dynamics.residuals.var(axis=0).sum() / max(float(moved.var(axis=0).sum()), 1e-300)
@@ -293,8 +364,9 @@ class DisplacementEmbedding:
             "transitions": self.n,
             "raw transitions kept": len(self.data),
             "landmarks": len(view.landmarks),
-            "displacement kernel": _words(shape.displacement),
-            "reward kernel": _words(shape.reward),
+            "displacement kernels": [_words(fit) for fit in shape.displacement],
+            "reward kernel": _words(shape.reward) + (" of the next state" if shape.reward_at_next else ""),
+            "collisions left out": int(view.dynamics.dropped),
             "scale of states": _numbers(self._scale),
             "action repeat": self.repeat,
             "displacement explained": float(explained),

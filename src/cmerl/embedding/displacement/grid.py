@@ -59,7 +59,8 @@ class DisplacementGrid:
 class DisplacementView:
     """Everything learned by one moment, for a plan to keep.
 
-    ``repeat`` may differ between the states of a grid. If it is ``sure``, nothing counts as new.
+    ``repeat`` may differ between the states of a grid. If it is ``sure``, nothing counts as new. ``categorical`` says
+    whether actions are names, and ``depth`` for how many steps predictions can be trusted.
     """
 
     centre: FloatArray
@@ -71,6 +72,8 @@ class DisplacementView:
     factor: Cholesky
     repeat: int | IntArray
     sure: bool = False
+    categorical: bool = False
+    depth: int = 15
     _last: dict[bytes, DisplacementGrid] = field(init=False, repr=False, default_factory=dict)
     _single: dict[int, DisplacementView] = field(init=False, repr=False, default_factory=dict)
 
@@ -101,17 +104,11 @@ class DisplacementView:
         """Encoded states in the units of the model."""
         return (states - self.centre) / self.scale
 
-    def follow(
-        self, state: FloatArray, which: IntArray, hold: int, steps: int
-    ) -> tuple[FloatArray, FloatArray, BoolArray]:
-        """Where sequences of actions (n, k) lead from an encoded state (d,), in the units of the model."""
-        return self.dynamics.follow(self.scaled(state), which, hold, steps)
-
-    def value(self, coef: Target, there: FloatArray) -> FloatArray:
+    def value(self, coef: Target, there: NDArray[Any]) -> FloatArray:
         """V at states in the units of the model (n,)."""
         return np.asarray(self.interpolant(there, single=True) @ coef.coef.astype(np.float32) + coef.mean)
 
-    def interpolant(self, y: FloatArray, *, single: bool) -> NDArray[Any]:
+    def interpolant(self, y: NDArray[Any], *, single: bool) -> NDArray[Any]:
         """k(y, landmarks) (q, m).
 
         In single precision where it is only multiplied: a backup reads all of it, and values between landmarks are

@@ -68,7 +68,7 @@ class Bumps:
         Q = (centres - self._origin) / lengthscales
         self._right = np.vstack([Q.T, -np.ones(len(Q)), -0.5 * np.square(Q).sum(axis=1)])
 
-    def __call__(self, X: FloatArray) -> NDArray[Any]:
+    def __call__(self, X: NDArray[Any]) -> NDArray[Any]:
         """k(x, centres) (…, m) at X (…, d)."""
         P = (X.reshape(-1, X.shape[-1]) - self._origin) / self._scales
         left = np.empty((len(P), P.shape[1] + 2))
@@ -101,53 +101,6 @@ def independent_points(X: FloatArray, count: int, *, implied: float = 1e-6) -> I
     return np.asarray(rows[pivoted_rows(Bumps(X[rows])(X[rows]), implied)])
 
 
-class SmoothRegression:
-    """Ridge regression of Y (n, p) in the span of RBF kernels at a few centres, around the mean of Y.
-
-    Args:
-        X: inputs (n, d).
-        Y: outputs (n, p).
-        lengthscales: of the kernel (d,).
-        ridge: λ.
-        centres: most centres.
-    """
-
-    def __init__(self, X: FloatArray, Y: FloatArray, lengthscales: FloatArray, ridge: float, centres: int) -> None:
-        self._mean = Y.mean(axis=0)
-        rows = independent_points(X / lengthscales, centres)
-        self._kernel = Bumps(X[rows], lengthscales)
-        Knm = self._kernel(X)
-        Kmm = Knm[rows]
-        moments = Knm.T @ Knm + ridge * Kmm
-        factor = Cholesky.of(moments, NUGGET * float(np.trace(moments)) / len(moments))
-        self._coef = factor.solve(Knm.T @ (Y - self._mean))
-        leverage = factor.quadratic(Knm.T)
-        left = Y - self._mean - Knm @ self._coef
-        self.residuals = left / np.maximum(1.0 - leverage, 0.1)[:, None]  # as if each row were left out
-
-    def __call__(self, X: FloatArray) -> FloatArray:
-        """Predictions (q, p)."""
-        return np.asarray(self._mean + self._kernel(X) @ self._coef)
-
-    def of_actions(self, actions: FloatArray) -> Callable[[FloatArray], FloatArray]:
-        """Predictions (A, q, p) for every action (A, e) at states (q, d), or at states of its own (A, q, d).
-
-        What depends on the action is computed once, and kernels of states are shared by all actions. Products are in
-        single precision: what that rounds away is far smaller than what the regression leaves unexplained.
-        """
-        kernel, own = self._kernel.split(actions, single=True)
-        mean, coef = self._mean, (own[:, :, None] * self._coef).astype(np.float32)
-        together = np.hstack(list(coef))  # one product for all actions is quicker than one for each
-
-        def predict(states: FloatArray) -> FloatArray:
-            if states.ndim == 3:
-                return np.asarray(mean + kernel(states) @ coef)
-            found = (kernel(states) @ together).reshape(len(states), len(coef), -1)
-            return np.asarray(mean + found.transpose(1, 0, 2))
-
-        return predict
-
-
 class Novelty:
     """How little is known around a point, from 1 where nothing is to 0: the variance of an RBF regression.
 
@@ -170,7 +123,7 @@ class Novelty:
         self._known = inverse.T @ inverse - ridge * (left.T @ left)
         self.information_gain = 0.5 * (self.factor.log_det - len(rows) * float(np.log(ridge)))
 
-    def __call__(self, X: FloatArray) -> FloatArray:
+    def __call__(self, X: NDArray[Any]) -> FloatArray:
         """σ² (…,) at X (…, d)."""
         return self._variance(self._kernel(X))
 

@@ -18,13 +18,19 @@ class DisplacementSettings:
         reach: steps ahead at which landmarks are put, so that V is known where plans lead.
         smoothness: lengthscale of V over the distance between landmarks.
         survivors: states kept to tell terminations from.
+        far: standard deviations outside of which a new state calls for new scales and kernels at once.
+        depths: least and most steps that a search looks ahead.
+        open_loop_error: standard deviations of the state by which predictions may be wrong at that depth.
     """
 
-    centres: int = 250
-    fit_rows: int = 250
+    centres: int = 200
+    fit_rows: int = 200
     keep: int = 5000
     landmarks: int = 600
     most_weights: int = 1_500_000
     reach: int = 5
     smoothness: float = 4.0
     survivors: int = 400
+    far: float = 10.0
+    depths: tuple[int, int] = (8, 22)
+    open_loop_error: float = 0.3

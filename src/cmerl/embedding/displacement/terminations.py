@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -56,23 +58,26 @@ class Terminations:
 
     def __init__(self, ended: FloatArray, rewards: FloatArray, alive: FloatArray, survivors: int = 400) -> None:
         self._ended, self._rewards = ended, rewards
+        self._alike = bool(np.all(rewards == rewards[0]))
         self._limits = find_limits(ended, alive) if len(alive) else None
         self._alive = alive[farthest_points(alive, survivors, apart=0.05)[0]] if len(alive) else alive
 
-    def __call__(self, y: FloatArray) -> tuple[BoolArray, FloatArray]:
-        """Whether states (q, d) have ended, and the reward of the nearest end (q,)."""
-        to_ends = _squared_distances(y, self._ended)
-        rewards = self._rewards[np.argmin(to_ends, axis=1)]
+    def __call__(self, y: NDArray[Any]) -> tuple[BoolArray, FloatArray]:
+        """Whether states (q, d) have ended, and where they have, the reward of the nearest end (q,)."""
         if self._limits is None:
+            to_ends = _squared_distances(y, self._ended)
             to_alive = _squared_distances(y, self._alive).min(axis=1, initial=np.inf)
-            return to_ends.min(axis=1) < to_alive, rewards
+            return to_ends.min(axis=1) < to_alive, self._rewards[np.argmin(to_ends, axis=1)]
         crossed = np.zeros(len(y), dtype=bool)
         for lower, upper in self._limits:
             inside = (y >= lower) | (y <= upper)  # comparisons with nan are false
             crossed |= ~np.any(inside, axis=1)
+        rewards = np.full(len(y), self._rewards[0])
+        if not self._alike and crossed.any():  # the others are not asked what an end pays
+            rewards[crossed] = self._rewards[np.argmin(_squared_distances(y[crossed], self._ended), axis=1)]
         return crossed, rewards
 
 
-def _squared_distances(X: FloatArray, Y: FloatArray) -> FloatArray:
+def _squared_distances(X: NDArray[Any], Y: FloatArray) -> FloatArray:
     """Up to a constant in each row."""
     return np.asarray(np.square(Y).sum(axis=1) - 2.0 * (X @ Y.T))

@@ -1,0 +1,290 @@
+"""A terminal value for searches: fitted value iteration over sequences, as the lesser of two regressions.
+
+v_i = max over sequences k of R_ik + γ^L V(y_ik) at landmarks x_i. V regresses v. A maximum over noisy estimates is
+too large, and the next round would build on that; two regressions on disjoint halves of the landmarks err
+differently, and the lesser of them does not inflate itself.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cmerl.acting.icem import Channels, Search, noise_bank
+from cmerl.embedding.displacement.dynamics import Dynamics
+from cmerl.embedding.displacement.regression import farthest_points
+from cmerl.kernels.fitting import Fit, fit
+from cmerl.linalg import Cholesky
+
+FloatArray = NDArray[np.float64]
+SingleArray = NDArray[np.float32]
+BoolArray = NDArray[np.bool_]
+
+LEAST_RIDGE = 1e-2
+SHORTEST = 0.5  # lengthscale of V, in standard deviations of the state
+COVERED = 2.0  # and in radii within which landmarks leave nothing
+APART = 0.02  # landmarks closer than this tell nothing new
+
+
+@dataclass(frozen=True, kw_only=True)
+class TerminalSettings:
+    """Sizes of the terminal value.
+
+    Args:
+        landmarks: states at which sequences are tried: two thirds as widely spread as the states seen and those that
+            sequences lead to, one third of the latest episodes.
+        sequences: that are tried at every landmark.
+        own: variations of what was done there, tried besides.
+        length: steps of a sequence.
+        rounds: of value iteration between fits of the kernel.
+        fits: of the kernel.
+        fit_rows: landmarks that it is fitted to.
+        fear: what V takes off where nothing is known, as a share of V less the least, where ends are costly.
+        caution: the same where they are not.
+        longest: steps after which a reward hardly counts: γ = 1 − 1/min(H, longest).
+    """
+
+    landmarks: int = 400
+    sequences: int = 20
+    own: int = 12
+    length: int = 8
+    rounds: int = 60
+    fits: int = 2
+    fit_rows: int = 150
+    fear: float = 1.0
+    caution: float = 0.3
+    longest: int = 100
+
+    def discount(self, horizon: int) -> float:
+        """γ."""
+        return 1.0 - 1.0 / max(min(horizon, self.longest), 2)
+
+
+@dataclass(frozen=True, eq=False)
+class TerminalValue:
+    """V at states in the units of the model.
+
+    Attributes:
+        landmarks: over the lengthscales (m, d).
+        lengthscales: (d,).
+        coef: of each half (m, 2).
+        mean: around which V is regressed.
+        bounds: the least and the most that V can be.
+        values: v at the landmarks (m,).
+        pessimism: what is taken off where nothing is known, as a share of V − min v.
+    """
+
+    landmarks: SingleArray
+    lengthscales: SingleArray
+    coef: SingleArray
+    mean: float
+    bounds: tuple[float, float]
+    values: FloatArray
+    dynamics: Dynamics
+    pessimism: float
+
+    def __call__(self, y: SingleArray) -> SingleArray:
+        """V (n,) at states (n, d)."""
+        K = _kernel(y / self.lengthscales, self.landmarks)
+        v = np.clip((K @ self.coef).min(axis=1) + np.float32(self.mean), *self.bounds)
+        if self.pessimism:
+            v = v - self.pessimism * self.dynamics.novelty_of(y) * (v - self.values.min())
+        return np.asarray(v, dtype=np.float32)
+
+
+def _kernel(P: NDArray[Any], Q: SingleArray) -> SingleArray:
+    K: SingleArray = P.astype(np.float32, copy=False) @ Q.T
+    K -= 0.5 * np.square(P).sum(axis=1)[:, None]
+    K -= 0.5 * np.square(Q).sum(axis=1)
+    np.minimum(K, 0.0, out=K)
+    np.exp(K, out=K)
+    return K
+
+
+def terminal_value(
+    dynamics: Dynamics, channels: Channels, horizon: int, settings: TerminalSettings, noise: Search
+) -> TerminalValue:
+    """The value that ends searches in a model; a function of its data alone, made once for each model.
+
+    Where episodes end and pay while they last, V counts on nothing that was never tried: one end costs all that would
+    have followed. V must also be known where sequences lead, not only where episodes have been: between landmarks it
+    would revert to its mean, and staying in a bad place would seem a way out of it.
+    """
+    made = dynamics.terminal_values.get(horizon)
+    if isinstance(made, TerminalValue):
+        return made
+    data, discount = dynamics.data, settings.discount(horizon)
+    rng = np.random.default_rng((len(data), horizon))
+    draw = _Sequences(channels, settings, noise, rng)
+    X, rows, radius = _landmarks(dynamics, draw.shared, discount, settings, rng)
+    own = draw.own(data.a, rows, dynamics.last_of_episode) if settings.own else None
+    lo, hi = dynamics.reward_bounds
+    costly = dynamics.terminations is not None and float(data.r[~data.ended].mean()) > 0.0
+    found = fitted_value(
+        dynamics,
+        X,
+        draw.shared,
+        own,
+        discount=discount,
+        bounds=(lo / (1.0 - discount), hi / (1.0 - discount)),
+        pessimism=settings.fear if costly else settings.caution,
+        shortest=max(SHORTEST, COVERED * radius),
+        settings=settings,
+        rng=rng,
+    )
+    dynamics.terminal_values[horizon] = found
+    return found
+
+
+class _Sequences:
+    """Sequences of actions to try: some at every landmark, some around what was done there."""
+
+    def __init__(
+        self, channels: Channels, settings: TerminalSettings, noise: Search, rng: np.random.Generator
+    ) -> None:
+        self._channels, self._settings, self._noise, self._rng = channels, settings, noise, rng
+        held = np.repeat(channels.constants()[:, None], settings.length, axis=1)
+        drawn = self._draw(max(settings.sequences - len(held), settings.sequences // 2))
+        self.shared = channels.decode(np.concatenate([held, 2.0 * self._noise.spread * drawn]))
+
+    def _draw(self, count: int) -> SingleArray:
+        return noise_bank(self._rng, self._noise, count, self._settings.length, self._channels.latent)
+
+    def own(self, actions: FloatArray, rows: NDArray[np.intp], last: NDArray[np.intp]) -> SingleArray:
+        """Variations (m, k, L, e) of what was done from the given rows of the data on, the first of them none."""
+        length, count = self._settings.length, self._settings.own
+        done = actions[np.minimum(rows[:, None] + np.arange(length), last[rows][:, None])].astype(np.float32)
+        drawn = self._draw(len(rows) * count).reshape(len(rows), count, length, -1)
+        latent = self._channels.latent_of(done)[:, None] + self._noise.spread * drawn * self._channels.loudness
+        latent[:, 0] = self._channels.latent_of(done)
+        return self._channels.decode(latent)
+
+
+def _landmarks(
+    dynamics: Dynamics, sequences: SingleArray, discount: float, settings: TerminalSettings, rng: np.random.Generator
+) -> tuple[FloatArray, NDArray[np.intp], float]:
+    """Landmarks (m, d), for each the row of the data that it is or comes from, and how far they leave the others."""
+    x = dynamics.data.x
+    some, k = farthest_points(x, 200)[0], len(sequences)
+    start = np.repeat(x[some].astype(np.float32), k, axis=0)
+    _, y, over = roll(dynamics, start, np.tile(sequences, (len(some), 1, 1)), discount)
+    near = np.all(np.abs(y) < np.abs(x).max(axis=0) + 1.0, axis=1)
+    near = near if over is None else near & ~over
+    points = np.vstack([x, y[near].astype(np.float64)])
+    origin = np.append(np.arange(len(x)), np.repeat(some, k)[near])
+    wide, radius = farthest_points(points, 2 * settings.landmarks // 3, apart=APART)
+    recent = max(0, len(x) - 3 * dynamics.latest_length)
+    rows = np.union1d(wide, rng.integers(recent, len(x), settings.landmarks // 3))
+    return points[rows], origin[rows], radius
+
+
+def fitted_value(
+    dynamics: Dynamics,
+    X: FloatArray,
+    sequences: SingleArray,
+    own: SingleArray | None,
+    *,
+    discount: float,
+    bounds: tuple[float, float],
+    pessimism: float,
+    shortest: float,
+    settings: TerminalSettings,
+    rng: np.random.Generator,
+) -> TerminalValue:
+    """Fitted value iteration.
+
+    Args:
+        dynamics: the model.
+        X: landmarks (m, d).
+        sequences: features of actions (k, L, e) that are tried at every landmark.
+        own: the same (m, k', L, e) for each landmark, or None.
+        discount: γ.
+        bounds: the least and the most that V can be.
+        pessimism: see ``TerminalValue``.
+        shortest: lengthscale that V may have.
+        settings: sizes.
+        rng: splits the landmarks.
+    """
+    m, d = X.shape
+    tried = np.broadcast_to(sequences, (m, *sequences.shape))
+    tried = tried if own is None else np.concatenate([tried, own], axis=1)
+    earned, ends, over = _roll(dynamics, X.astype(np.float32), tried, discount)
+    k, later = tried.shape[1], np.float32(discount ** tried.shape[2])
+    flat = ends.reshape(-1, d)
+    unknown = pessimism * dynamics.novelty_of(flat).reshape(m, k) if pessimism else np.float32(0.0)
+    order = rng.permutation(m)
+    halves = [np.sort(order[: m // 2]), np.sort(order[m // 2 :])]
+    shape = Fit(np.full(d, 2.0 * shortest), LEAST_RIDGE, 0.0)
+    v = earned.max(axis=1).astype(np.float64)
+    tolerance = 1e-3 * (bounds[1] - bounds[0]) * (1.0 - discount)
+    for i in range(settings.fits + 1):
+        Q = (X / shape.lengthscales).astype(np.float32)
+        inverse = _inverses(X / shape.lengthscales, halves, max(shape.ridge, LEAST_RIDGE))
+        K = _kernel(flat / shape.lengthscales.astype(np.float32), Q)
+        for _ in range(settings.rounds):
+            mean = v.mean()
+            coef = (inverse @ (v - mean).astype(np.float32)).T
+            follows = np.clip((K @ coef).min(axis=1) + np.float32(mean), *bounds).reshape(m, k)
+            follows = follows - unknown * (follows - v.min())
+            new = (earned + later * ~over * follows).max(axis=1).astype(np.float64)
+            change, v = float(np.abs(new - v).max()), new
+            if change < tolerance:
+                break
+        if i == settings.fits or v.std() < 1e-9:
+            break
+        rows = np.sort(rng.permutation(m)[: settings.fit_rows])
+        part = v[rows] - v[rows].mean()
+        if part.std() < 1e-9:
+            break
+        found = fit(X[rows], (part / part.std())[:, None], start=shape, most_steps=12)
+        shape = Fit(np.maximum(found.lengthscales, shortest), found.ridge, found.evidence)
+    mean = float(v.mean())
+    coef = (inverse @ (v - mean).astype(np.float32)).T
+    scales = shape.lengthscales.astype(np.float32)
+    return TerminalValue(Q, scales, np.ascontiguousarray(coef), mean, bounds, v, dynamics, pessimism)
+
+
+def _inverses(P: FloatArray, halves: list[NDArray[np.intp]], ridge: float) -> SingleArray:
+    """(K + ridge)⁻¹ of each half, among zeros (2, m, m)."""
+    found = np.zeros((len(halves), len(P), len(P)), dtype=np.float32)
+    for i, rows in enumerate(halves):
+        Q = P[rows]
+        half = 0.5 * np.square(Q).sum(axis=1)
+        K = np.exp(np.minimum(Q @ Q.T - half[:, None] - half, 0.0))
+        found[i][np.ix_(rows, rows)] = Cholesky.of(K, ridge).solve(np.eye(len(rows)))
+    return found
+
+
+def _roll(
+    dynamics: Dynamics, X: SingleArray, tried: SingleArray, discount: float, block: int = 20
+) -> tuple[SingleArray, SingleArray, BoolArray]:
+    """Discounted rewards (m, k), states at last (m, k, d), what has ended (m, k), of sequences (m, k, L, e)."""
+    (m, k, length, _), d = tried.shape, X.shape[1]
+    earned, ends, over = np.empty((m, k), np.float32), np.empty((m, k, d), np.float32), np.zeros((m, k), dtype=bool)
+    for start in range(0, m, block):  # what a block needs stays in the cache
+        x = X[start : start + block]
+        q = len(x) * k
+        total, last, ended = roll(
+            dynamics, np.repeat(x, k, axis=0), tried[start : start + block].reshape(q, length, -1), discount
+        )
+        earned[start : start + block], ends[start : start + block] = total.reshape(-1, k), last.reshape(-1, k, d)
+        if ended is not None:
+            over[start : start + block] = ended.reshape(-1, k)
+    return earned, ends, over
+
+
+def roll(
+    dynamics: Dynamics, y: SingleArray, sequences: SingleArray, discount: float
+) -> tuple[SingleArray, SingleArray, BoolArray | None]:
+    """From states (n, d) along sequences (n, L, e): discounted rewards (n,), where that leads, and what has ended."""
+    total, over, weight = np.zeros(len(y), dtype=np.float32), None, np.float32(1.0)
+    for t in range(sequences.shape[1]):
+        y, r, ended = dynamics.quick_step(y, sequences[:, t])
+        total += weight * r if over is None else weight * ~over * r
+        weight *= np.float32(discount)
+        if ended is not None:
+            over = ended if over is None else over | ended
+    return total, y, over

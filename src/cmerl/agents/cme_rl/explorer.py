@@ -1,0 +1,135 @@
+"""How far one agent deviates from greedy: its exploration account, and the episodes in which exploring is free."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import gymnasium
+import numpy as np
+
+from cmerl.acting import MPC, Actor, Greedy, Spending
+from cmerl.agents.base import EpisodeRecord
+from cmerl.agents.cme_rl.planner import AnyPlan, Planner
+from cmerl.agents.cme_rl.supervision import Data, Supervision, Wishes
+from cmerl.agents.policies import PlanEpisode, PlanPolicy
+from cmerl.exploration import Account, Allowance
+from cmerl.planning import Plan
+
+__all__ = ["Explorer", "Wishes"]
+
+
+class Explorer:
+    """Lets an agent whose model is a displacement explore on a budget.
+
+    Direct embeddings need none: their optimism fades with every visit.
+
+    Args:
+        planner: makes plans, optimistic and greedy.
+        history: the episodes so far.
+
+    Attributes:
+        account: what is left for exploring.
+        wishes: what the user says of exploration.
+        supervision: the same, checked.
+    """
+
+    def __init__(self, planner: Planner, history: Sequence[EpisodeRecord]) -> None:
+        self._planner, self._history = planner, history
+        self.account = Account(rate=planner.options.settings.exploration_rate)
+        self.wishes, self.supervision = Wishes(), Supervision()
+        self._played: Allowance | None = None  # of the episode that is being played
+
+    def watch_over(self, wishes: Wishes, env: gymnasium.Env[Any, Any] | None) -> None:
+        """Keep to what a user wants."""
+        planner = self._planner
+        self.wishes = wishes
+        self.supervision = Supervision.of(wishes, env, planner.states, planner.actions, planner.horizon)
+        if self.supervision.supervisor is not None:
+            planner.model.keep_log()  # forecasts are made from it
+
+    @property
+    def explores(self) -> bool:
+        """Whether the next episode explores, as far as the user says."""
+        return self.supervision.explores(len(self._history))
+
+    def supervised(self, policy: PlanPolicy, data: Data, rng: Callable[..., np.random.Generator]) -> PlanPolicy:
+        """A policy, watched over where there is something to avoid."""
+
+        def greedy() -> PlanPolicy:
+            return self.act_on(self._planner.plan(explore=False), policy.seed, explore=False, replans=0)
+
+        return self.supervision.over(policy, greedy, data, rng, len(self._history))
+
+    @property
+    def free(self) -> bool:
+        """Whether looking for more costs nothing, as greedy already promises all that is known to exist.
+
+        After the first episode little is known to exist; later that is all there is, unless all rewards were alike.
+        """
+        choice = self._planner.model.choice
+        return choice.saturated and (len(self._history) == 1 or not choice.compared)
+
+    def act_on(self, plan: AnyPlan, seed: tuple[int, ...], *, explore: bool, replans: int) -> PlanPolicy:
+        """How a plan becomes actions [CO22, Alg. 1, lines 7-8].
+
+        Args:
+            plan: optimistic if it is to explore.
+            seed: of what is drawn.
+            explore: whether it is.
+            replans: plans made anew inside the present episode.
+        """
+        planner = self._planner
+        refined = planner.options.settings.refined
+        chosen = Greedy() if explore and self.free else planner.model.actor
+        actor: Actor = planner.parts.actor or chosen
+        if isinstance(actor, Greedy) and planner.actions.continuous and refined.suits(plan, planner.actions.rows):
+            actor = refined
+        spending = self.spending(actor, replans=replans) if explore else None
+        return PlanPolicy(plan, planner.states, planner.actions, actor, seed, spending)
+
+    def spending(self, actor: Actor, *, replans: int) -> Spending | None:
+        """What exploring may cost in the next episode, or in what is left of this one; None for no limit."""
+        model = self._planner.model
+        if model.displacement is None or self.free:
+            return None
+        returns = [*(record.ret for record in self._history), model.choice.promised]
+        allowance = self.account.allowance(len(self._history) + 1, max(returns) - min(returns))
+        if self._played is not None and replans:
+            allowance = self._played
+        if isinstance(actor, MPC) and actor.value == "fitted":
+            return Spending(allowance, None)
+        greedy = self._planner.plan(explore=False)
+        assert isinstance(greedy, Plan)
+        return Spending(allowance, greedy)
+
+    def begin(self, play: Any) -> None:
+        """An episode, or the rest of it, plays by this."""
+        spending = play.spending if isinstance(play, PlanEpisode) else None
+        self._played = None if spending is None else spending.allowance
+
+    def settle(self) -> dict[str, Any]:
+        """Pay for the episode that was played; returns what it was promised and charged, for its record."""
+        played, self._played = self._played, None
+        if played is None:
+            return {}
+        self.account = self.account.after(played)
+        promised = {} if played.promise is None else {"promised": played.promise}
+        return {**promised, "exploration_cost": played.spent, "deviations": played.deviations}
+
+    def report(self) -> dict[str, str]:
+        """The account in words."""
+        if self._planner.model.displacement is None:
+            return {}
+        if self.free:
+            return {"exploration": "free: greedy plans promise all that is known to exist"}
+        account = self.account
+        return {"exploration": f"has cost {account.spent:.4g} so far, {account.balance:.4g} may be spent"}
+
+    def spec(self) -> dict[str, float]:
+        """As JSON."""
+        return {"balance": self.account.balance, "spent": self.account.spent}
+
+    def restore(self, spec: dict[str, Any]) -> None:
+        """The inverse of ``spec``."""
+        self.account = Account(float(spec["balance"]), float(spec["spent"]), self.account.rate)

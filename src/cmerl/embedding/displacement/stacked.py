@@ -1,0 +1,172 @@
+"""Regressions of several outputs, each with a kernel of its own, read together: one product for all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cmerl.embedding.displacement.regression import NUGGET, independent_points
+from cmerl.kernels.fitting import Fit
+from cmerl.linalg import Cholesky
+
+FloatArray = NDArray[np.float64]
+SingleArray = NDArray[np.float32]
+BoolArray = NDArray[np.bool_]
+
+
+class StackedRegression:
+    """Ridge regressions of the columns of Y (n, p), each in the span of RBF kernels at a few centres of its own.
+
+    Kernels of all columns come from one product, k(x, c) = exp([x², x, 1]·W), and predictions from one more. A
+    column without a fit is constant.
+
+    Args:
+        X: inputs (n, d).
+        Y: outputs (n, p).
+        fits: lengthscales and ridge of every column, or None.
+        centres: most centres of a column.
+        robust: whether rows that are missed by far, leave-one-out, are dropped: one collision would spoil the fit.
+
+    Attributes:
+        residuals: what every row leaves if it is left out (n, p).
+        dropped: rows that were (n, p).
+    """
+
+    def __init__(
+        self, X: FloatArray, Y: FloatArray, fits: Sequence[Fit | None], centres: int, *, robust: bool = True
+    ) -> None:
+        self._mean, self._origin = Y.mean(axis=0), X.mean(axis=0)
+        self.residuals, self.dropped = Y - self._mean, np.zeros(Y.shape, dtype=bool)
+        quadratic, linear, coefs = [], [], []
+        for j, fit in enumerate(fits):
+            if fit is None:
+                continue
+            found = _Column.of(X - self._origin, self.residuals[:, j], fit, centres, robust=robust)
+            self.residuals[:, j], self.dropped[:, j] = found.residuals, found.dropped
+            quadratic.append(np.repeat(-0.5 / np.square(fit.lengthscales)[:, None], len(found.centres), axis=1))
+            linear.append((found.centres / np.square(fit.lengthscales)).T)
+            coefs.append(found.coef[:, None] * np.eye(Y.shape[1])[j])
+        d = X.shape[1]
+        self._quadratic = np.hstack([*quadratic, np.empty((d, 0))])
+        self._linear = np.hstack([*linear, np.empty((d, 0))])
+        self.coef = np.vstack([*coefs, np.empty((0, Y.shape[1]))])
+        self._single = self._product(slice(None)).astype(np.float32), self.coef.astype(np.float32)
+        self._about = self._origin.astype(np.float32), self._mean.astype(np.float32)
+
+    @property
+    def size(self) -> int:
+        """Centres in all."""
+        return len(self.coef)
+
+    def _product(self, columns: slice) -> FloatArray:
+        """W (2d + 1, m) for some columns of the inputs: those of x², those of x, and a constant."""
+        quadratic, linear = self._quadratic[columns], self._linear[columns]
+        constant = 0.25 * np.sum(np.square(linear) / np.minimum(quadratic, -1e-300), axis=0)  # −½ Σ c²/ℓ²
+        return np.vstack([quadratic, linear, constant])
+
+    def __call__(self, X: FloatArray) -> FloatArray:
+        """Predictions (…, p)."""
+        K = _kernels(X - self._origin, self._product(slice(None)))
+        return np.asarray(self._mean + K @ self.coef)
+
+    def quick(self, X: SingleArray) -> SingleArray:
+        """The same in single precision (n, p)."""
+        (W, coef), (origin, mean) = self._single, self._about
+        if not len(coef):
+            return np.broadcast_to(mean, (len(X), len(mean)))
+        found: SingleArray = _kernels(X - origin, W) @ coef
+        found += mean
+        return found
+
+    def of_actions(self, actions: FloatArray) -> Callable[[FloatArray], FloatArray]:
+        """Predictions (A, q, p) for every action (A, e) at states (q, d), or at states of its own (A, q, d).
+
+        What depends on the action is computed once, and kernels of states are shared by all actions. Products are in
+        single precision: what that rounds away is far smaller than what the regression leaves unexplained.
+        """
+        d = len(self._origin) - actions.shape[1]
+        W, mean, origin = self._product(slice(d)), self._mean, self._origin[:d]
+        own = _kernels(actions - self._origin[d:], self._product(slice(d, None)))
+        coef = (own[:, :, None] * self.coef).astype(np.float32)
+        together = np.hstack(list(coef))  # one product for all actions is quicker than one for each
+
+        def predict(states: FloatArray) -> FloatArray:
+            K = _kernels(states - origin, W, exp=np.float32)
+            if states.ndim == 3:
+                return np.asarray(mean + K @ coef)
+            found = (K @ together).reshape(len(states), len(coef), -1)
+            return np.asarray(mean + found.transpose(1, 0, 2))
+
+        return predict
+
+
+def _kernels(P: NDArray[Any], W: NDArray[Any], exp: type[np.float32] | None = None) -> NDArray[Any]:
+    """exp([p², p, 1]·W) (…, m) at points (…, d), in the precision of the points unless another is asked for."""
+    rows = P.reshape(-1, P.shape[-1])
+    d = rows.shape[1]
+    left = np.empty((len(rows), 2 * d + 1), dtype=rows.dtype)
+    np.square(rows, out=left[:, :d])
+    left[:, d : 2 * d], left[:, -1] = rows, 1.0
+    K = left @ W
+    np.minimum(K, 0.0, out=K)
+    if exp is not None:
+        K = K.astype(exp)
+    np.exp(K, out=K)
+    return np.asarray(K.reshape(*P.shape[:-1], -1))
+
+
+class _Column:
+    """One output's regression."""
+
+    def __init__(self, centres: FloatArray, coef: FloatArray, residuals: FloatArray, dropped: BoolArray) -> None:
+        self.centres, self.coef, self.residuals, self.dropped = centres, coef, residuals, dropped
+
+    @classmethod
+    def of(cls, X: FloatArray, y: FloatArray, fit: Fit, centres: int, *, robust: bool) -> _Column:
+        """Of y (n,), which has mean 0; rows that are dropped leave no residual."""
+        Q = X / fit.lengthscales
+        rows = independent_points(Q, centres)
+        half = 0.5 * np.square(Q).sum(axis=1)
+        Knm = np.exp(np.minimum(Q @ Q[rows].T - half[:, None] - half[rows], 0.0))
+        dropped = np.zeros(len(y), dtype=bool)
+        found = _solve(Knm, Knm[rows], y, fit.ridge)
+        if robust and (outside := outliers(*found[1:], float(y.std()))).any():
+            dropped = outside
+            kept = _solve(Knm[~dropped], Knm[rows], y[~dropped], fit.ridge)
+            found = kept[0], np.zeros_like(y), np.ones_like(y)
+            found[1][~dropped], found[2][~dropped] = kept[1], kept[2]
+        coef, left, slack = found
+        return cls(X[rows], coef, left / slack, dropped)
+
+
+def _solve(
+    Knm: FloatArray, Kmm: FloatArray, y: FloatArray, ridge: float
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Coefficients, residuals, and 1 − leverage: residual over slack is that of a row left out."""
+    moments = Knm.T @ Knm + ridge * Kmm
+    factor = Cholesky.of(moments, NUGGET * float(np.trace(moments)) / len(moments))
+    coef = factor.solve(Knm.T @ y)
+    slack = np.maximum(1.0 - factor.quadratic(Knm.T), 0.1)
+    return coef, y - Knm @ coef, slack
+
+
+def outliers(
+    left: FloatArray, slack: FloatArray, spread: float, *, far: float = 8.0, least: float = 3.0, most: float = 0.05
+) -> BoolArray:
+    """Rows (n,) that are missed by far more than others are, and by more than outputs vary; none if they are many.
+
+    Args:
+        left: residuals (n,).
+        slack: 1 − leverage (n,); a residual has standard deviation ∝ √slack.
+        spread: standard deviation of the output.
+        far: robust deviations beyond which a leave-one-out residual is a collision, not noise.
+        least: standard deviations of the output that it must be as well.
+        most: of the rows that may be: more are no exception.
+    """
+    size = np.abs(left) / np.sqrt(slack)
+    usual = 1.4826 * float(np.median(size))  # the standard deviation, if residuals are normal
+    found = (size > far * usual) & (np.abs(left) / slack > least * spread)
+    return found if found.mean() < most else np.zeros(len(left), dtype=bool)

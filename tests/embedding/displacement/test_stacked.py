@@ -1,0 +1,105 @@
+"""Regressions that are read together: against a dense Gaussian process, single precision, actions, collisions."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from cmerl.embedding.displacement.dynamics import Motion, fit_shape
+from cmerl.embedding.displacement.stacked import StackedRegression
+from cmerl.kernels import RBF
+from cmerl.kernels.fitting import Fit
+
+FITS = [Fit(np.array([0.8, 1.5, 3.0]), 0.05, 0.0), None, Fit(np.array([2.0, 0.9, 1.1]), 0.01, 0.0)]
+
+
+def data(n: int = 60, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 3))
+    Y = np.stack([np.sin(2 * X[:, 0]), np.full(n, 4.0), X[:, 1] * X[:, 2]], axis=1)
+    return X, Y
+
+
+def dense(X: np.ndarray, y: np.ndarray, fit: Fit, at: np.ndarray) -> np.ndarray:
+    """The mean of a Gaussian process."""
+    k = RBF(tuple(fit.lengthscales))
+    return y.mean() + k(at, X) @ np.linalg.solve(k(X, X) + fit.ridge * np.eye(len(X)), y - y.mean())
+
+
+def test_with_all_points_as_centres_it_is_a_gaussian_process_for_each_output() -> None:
+    X, Y = data()
+    at = np.random.default_rng(1).normal(size=(20, 3))
+    found = StackedRegression(X, Y, FITS, 60, robust=False)
+    for j, fit in enumerate(FITS):
+        expected = np.full(20, 4.0) if fit is None else dense(X, Y[:, j], fit, at)
+        np.testing.assert_allclose(found(at)[:, j], expected, atol=1e-4)  # nearly dependent centres are left out
+    np.testing.assert_allclose(found.quick(at.astype(np.float32)), found(at), atol=2e-3)
+
+
+def test_actions_factor_out() -> None:
+    X, Y = data()
+    found = StackedRegression(X, Y, FITS, 60)
+    actions, states = np.array([[-1.0], [0.5]]), np.random.default_rng(2).normal(size=(7, 2))
+    both = found.of_actions(actions)
+    own = np.stack([states, states + 0.1])
+    for a, action in enumerate(actions):
+        for asked, given in ((both(states)[a], states), (both(own)[a], own[a])):
+            np.testing.assert_allclose(
+                asked, found(np.hstack([given, np.repeat(action[None], 7, axis=0)])), atol=1e-4
+            )
+
+
+def test_residuals_are_those_of_rows_left_out() -> None:
+    X, Y = data(40)
+    fit = Fit(np.array([2.0, 3.0, 3.0]), 0.5, 0.0)
+    found = StackedRegression(X, Y[:, :1], [fit], 40, robust=False)
+    y = Y[:, 0] - Y[:, 0].mean()  # the mean is not refitted
+    for i in (3, 17):
+        others = np.arange(40) != i
+        k = RBF(tuple(fit.lengthscales))
+        alpha = np.linalg.solve(k(X[others], X[others]) + fit.ridge * np.eye(39), y[others])
+        left = y[i] - (k(X[[i]], X[others]) @ alpha)[0]
+        assert found.residuals[i, 0] == pytest.approx(left, abs=2e-3)
+
+
+def test_a_collision_is_left_out_and_noise_is_not() -> None:
+    X, Y = data(200)
+    hit = Y.copy()
+    hit[11, 0] += 40.0
+    fits = [Fit(np.array([0.8, 5.0, 5.0]), 1e-4, 0.0), None, None]
+    at = X[:50] + 0.01
+    clean, robust, plain = (
+        StackedRegression(X, y, fits, 100, robust=r)(at)[:, 0] for y, r in ((Y, True), (hit, True), (hit, False))
+    )
+    assert np.abs(robust - clean).max() < 0.05 < np.abs(plain - clean).max()
+    noisy = Y + 0.5 * np.random.default_rng(3).normal(size=Y.shape)
+    assert not StackedRegression(X, noisy, fits, 100).dropped.any()
+
+
+def motion(n: int = 150, seed: int = 0) -> Motion:
+    """One column moves by the action, one with the other, one never; the reward is that of the next state."""
+    rng = np.random.default_rng(seed)
+    x, a = rng.normal(size=(n, 3)), rng.uniform(-1, 1, (n, 1))
+    x[:, 2] = 0.0
+    y = x + np.hstack([0.1 * a, 0.1 * np.sin(3 * x[:, :1]), np.zeros((n, 1))])
+    return Motion(x, a, y, np.sin(8 * y[:, 0]), np.zeros(n, dtype=bool))
+
+
+def test_each_output_has_lengthscales_of_its_own_and_a_constant_column_none() -> None:
+    shape = fit_shape(motion(), 100)
+    by_action, by_state, still = shape.displacement
+    assert still is None
+    assert by_action is not None
+    assert by_state is not None
+    assert by_state.lengthscales[0] < by_action.lengthscales[0]
+    assert by_action.lengthscales[3] < by_state.lengthscales[3]
+    assert shape.reward_at_next
+
+
+def test_a_fit_begins_where_the_last_one_ended() -> None:
+    first = fit_shape(motion(), 100)
+    again = fit_shape(motion(), 100, first)
+    for one, other in zip(first.displacement[:2], again.displacement[:2], strict=True):
+        assert one is not None
+        assert other is not None
+        assert other.evidence >= one.evidence - 1e-6
