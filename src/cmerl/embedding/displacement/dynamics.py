@@ -22,10 +22,6 @@ FloatArray = NDArray[np.float64]
 SingleArray = NDArray[np.float32]
 BoolArray = NDArray[np.bool_]
 
-CONSTANT = 1e-9  # a column varies if its deviation exceeds this, relative to its size and absolutely
-FIT_STEPS = 30  # of the search for lengthscales
-SMOOTH, RIDGE = 2.0, 1e-3  # the kernel under which a collision stands out
-
 
 @dataclass(frozen=True)
 class Motion:
@@ -121,10 +117,11 @@ def _fit(
     squares: FloatArray | None = None,
     *,
     robust: bool = False,
+    most_steps: int = 30,
 ) -> Fit | None:
     """For one output (n,); None if it does not vary."""
     spread = float(y.std())
-    if spread <= CONSTANT * max(float(np.abs(y).max()), 1.0):
+    if not varies(spread, max(float(np.abs(y).max()), 1.0)):
         return None
     y = (y - y.mean()) / spread
     if squares is None:
@@ -134,15 +131,19 @@ def _fit(
         if not kept.all():
             Z, y, squares = Z[kept], y[kept], squares[:, kept][:, :, kept]
             y = (y - y.mean()) / max(float(y.std()), 1e-12)
-    return fit(Z, y[:, None], start=start, most_steps=FIT_STEPS, squares=squares)
+    return fit(Z, y[:, None], start=start, most_steps=most_steps, squares=squares)
 
 
-def _collisions(squares: FloatArray, y: FloatArray) -> BoolArray:
+def varies(spread: float, size: float, *, least: float = 1e-9) -> bool:
+    """Whether numbers of this standard deviation and size differ by more than rounding."""
+    return spread > least * size
+
+
+def _collisions(squares: FloatArray, y: FloatArray, *, width: float = 2.0, ridge: float = 1e-3) -> BoolArray:
     """Rows (n,) that a smooth kernel misses by far when they are left out."""
-    K = np.exp(-0.5 * squares.sum(axis=0) / SMOOTH**2)
-    G = Cholesky.of(K, RIDGE).solve(np.eye(len(K)))
-    slack = RIDGE * np.diagonal(G)
-    return outliers(RIDGE * (G @ y), slack, 1.0, most=0.1)
+    K = np.exp(-0.5 * squares.sum(axis=0) / width**2)
+    G = Cholesky.of(K, ridge).solve(np.eye(len(K)))
+    return outliers(ridge * (G @ y), ridge * np.diagonal(G), 1.0, most=0.1)
 
 
 class _Quick(NamedTuple):

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cmerl.embedding.compressed.sample_error import transition_arrays, transitions_of
-from cmerl.embedding.displacement.dynamics import CONSTANT, Dynamics, Motion, Shape, fit_shape
+from cmerl.embedding.displacement.dynamics import Dynamics, Motion, Shape, fit_shape, varies
 from cmerl.embedding.displacement.given_reward import GivenRewardDynamics, TransitionReward
 from cmerl.embedding.displacement.grid import DisplacementGrid, DisplacementView, Target
 from cmerl.embedding.displacement.open_loop import open_loop_depth
@@ -124,8 +124,8 @@ class DisplacementEmbedding:
         states = np.vstack([self._split(data)[0], data.next_states])
         self._centre = states.mean(axis=0)
         spread = states.std(axis=0)
-        still = spread <= CONSTANT * np.maximum(np.abs(self._centre), 1e-3)
-        self._scale = np.where(still, 1.0, spread)  # a column that was constant may move one day
+        moves = [varies(s, max(abs(c), 1e-3)) for s, c in zip(spread, self._centre, strict=True)]
+        self._scale = np.where(moves, spread, 1.0)  # a column that was constant may move one day
 
     def _split(self, data: Transitions) -> tuple[FloatArray, FloatArray]:
         Z = np.asarray(data.Z)
