@@ -26,8 +26,6 @@ import time
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 
-import numpy as np
-
 import cmerl
 from cmerl import oracles
 from control_report import picture, summary, table
@@ -53,7 +51,6 @@ def run(task: Task, seed: int, commit: str) -> Run:
         "commit": commit,
         "model": str(agent.diagnostics()["backend"]),
         "seconds": round(seconds / task.episodes, 4),
-        "late": round(float(np.mean([r.seconds for r in history[-3:]])), 4),
         "returns": [round(r.ret, 4) for r in history],
         "ends": [r.episode + 1 for r in history if r.length < agent.horizon],
     }
