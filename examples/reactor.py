@@ -1,6 +1,6 @@
 """A stirred reactor with a temperature limit and a PI controller as fallback.
 
-    python examples/reactor.py [EPISODES]
+python examples/reactor.py [EPISODES]
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import cmerl
 from cmerl.envs import PIController, Reactor
 
 
-def main(episodes: int = 20) -> None:
+def main(episodes: int = 3) -> None:
     """Learn within the limit, and say what happened."""
     agent = cmerl.CMERL(
         Reactor(),
