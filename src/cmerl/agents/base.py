@@ -20,8 +20,9 @@ from cmerl.agents.episode import Episode
 from cmerl.agents.from_logs import FitsLogs
 from cmerl.agents.horizons import find_horizon
 from cmerl.agents.persistence import Persistent
-from cmerl.agents.records import REGRET_KINDS, EpisodeRecord, Policy, Trajectory, begin
+from cmerl.agents.records import REGRET_KINDS, EpisodeRecord, Policy, Trajectory, begin, go_on
 from cmerl.errors import InputError, SharedAgentError
+from cmerl.safety import Intervention
 from cmerl.validation import check_seed, check_step
 
 __all__ = [
@@ -145,6 +146,27 @@ class Agent(FitsLogs, Persistent):
         self._open = Episode(self)
         return self._open
 
+    paused: bool = False  # whether it acts greedily until ``resume``
+
+    def pause(self) -> Self:
+        """Act greedily from the next episode on: no bonus, no prior optimism. It goes on learning."""
+        self.paused = True
+        return self
+
+    def resume(self) -> Self:
+        """Explore again."""
+        self.paused = False
+        return self
+
+    @property
+    def interventions(self) -> list[Intervention]:
+        """Actions that were not taken, of all finished episodes, with their reasons."""
+        return [
+            Intervention(record.episode, **entry)
+            for record in self.history
+            for entry in record.metrics.get("interventions", ())
+        ]
+
     def lesson(self) -> dict[str, Any]:
         """What the last episode taught, as arrays and plain values, from which ``relearn`` makes the same agent.
 
@@ -196,7 +218,7 @@ class Agent(FitsLogs, Persistent):
         """
         self._check_thread()
         check_step(step, self.horizon)
-        policy, kept = self.policy(explore), self._consulted
+        policy, kept = self.policy(explore and not self.paused), self._consulted
         plan = getattr(policy, "plan", None)
         if plan is not None and kept is not None and getattr(kept, "plan", None) is plan:
             policy = kept
@@ -238,9 +260,9 @@ class Agent(FitsLogs, Persistent):
     def _break_off(self) -> None:
         """The same for an episode that was not finished: keep what can be kept."""
 
-    def _begin_playing(self, policy: Policy) -> Policy:
-        """What an episode plays by, from its beginning or from a new plan on."""
-        return begin(policy)
+    def _begin_playing(self, policy: Policy, before: Policy | None = None) -> Policy:
+        """What an episode plays by, from its beginning or from a new plan on; ``before`` is what it played by."""
+        return begin(policy) if before is None else go_on(before, policy)
 
     def _rng(self, *key: int) -> np.random.Generator:
         """A generator for one purpose: a leaf of this agent's tree of seeds."""

@@ -136,6 +136,7 @@ class TransitionStore:
         self._ends: list[bool] = []  # whether an episode was over with each batch
         self._doubled_at = 0  # the clock: everything is chosen anew when the data have doubled since
         self._choice_due = False
+        self._log_is_needed = False
         self._starts: list[FloatArray] = []  # of the latest episodes
         self.choice = Choice(None, Greedy(), {})
         self._make()
@@ -216,10 +217,16 @@ class TransitionStore:
         doubled = self.recipe.model != "direct" and (self._choice_due or self.n >= 2 * self._doubled_at)
         return self.batches is not None and (doubled or self._log_ends())
 
+    def keep_log(self) -> None:
+        """Never drop the log, as somebody else needs it."""
+        self._log_is_needed = True
+
     def _log_ends(self) -> bool:
         """Whether the log is too long to keep, and not needed to go on."""
-        return self.n >= self.recipe.settings.keep and (
-            self.displacement is not None or self._backend == "compressed"
+        return (
+            not self._log_is_needed
+            and self.n >= self.recipe.settings.keep
+            and (self.displacement is not None or self._backend == "compressed")
         )
 
     @property
