@@ -177,7 +177,7 @@ class Dynamics:
         lam: float,
         settings: DisplacementSettings,
     ) -> None:
-        centres = settings.centres
+        centres = self._centres = settings.centres
         self.spread = np.maximum((data.y - data.x).std(axis=0), 1e-12)
         self._move = StackedRegression(data.z, (data.y - data.x) / self.spread, shape.displacement, centres)
         self.residuals = self._move.residuals * self.spread
@@ -216,6 +216,12 @@ class Dynamics:
         other = copy.copy(self)
         other._range_over(actions)
         return other
+
+    def errors(self, shape: Shape, rows: NDArray[np.intp], held: NDArray[np.intp]) -> FloatArray:
+        """Mean squared errors (k,) on held-out rows of the data, from a regression on other rows, over the spread."""
+        motion = (self.data.y - self.data.x) / self.spread
+        found = StackedRegression(self.data.z[rows], motion[rows], shape.displacement, self._centres)
+        return np.asarray(np.square(motion[held] - found(self.data.z[held])).mean(axis=1))
 
     @property
     def reward_bounds(self) -> tuple[float, float]:
