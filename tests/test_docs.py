@@ -92,7 +92,8 @@ PROGRAMS = ("cmerl ", "python ", "make ", "pip ")
 
 
 def commands(text: str) -> list[str]:
-    """Every line of a block, fenced or indented, that is a command; comments are cut off."""
+    """Every line of a block, fenced or indented, that is a command; continued lines are one, comments are cut off."""
+    text = re.sub(r"\\\n\s*", " ", text)
     lines = [
         line for language in ("bash", "", "text") for block in blocks(text, language) for line in block.splitlines()
     ]

@@ -131,7 +131,8 @@ def _signature(thing: Any) -> str:
         found = re.sub(r" at 0x[0-9a-f]+", "", str(inspect.signature(thing)))
     except (TypeError, ValueError):
         return "(…)"
-    found = re.sub(r"cmerl\.[a-z_.]*\.([A-Za-z_]+)", r"\1", found).replace("collections.abc.", "").replace("'", "")
+    found = re.sub(r"cmerl\.[a-z_.]*\.([A-Za-z_]+)", r"\1", found).replace("collections.abc.", "")
+    found = re.sub(r"(: |-> )(['\"])(.*?)\2(?=[,)=]| =|$)", r"\1\3", found)  # annotations are text, defaults stay
     parts = re.split(r", (?=[A-Za-z_*]+(?:[:=,)]| =|$))", found[1:].rpartition(") ->")[0] or found[1:-1])
     if len(found) < 90:
         return found

@@ -17,6 +17,7 @@ from cmerl.agents.callbacks import Callbacks, Given, StepRecord
 from cmerl.agents.certified import declared_range
 from cmerl.agents.door import StepLimit
 from cmerl.agents.episode import Episode
+from cmerl.agents.evaluation import Returns, play
 from cmerl.agents.from_logs import FitsLogs
 from cmerl.agents.horizons import find_horizon
 from cmerl.agents.persistence import Persistent
@@ -145,6 +146,23 @@ class Agent(FitsLogs, Persistent):
             self._open.close()
         self._open = Episode(self)
         return self._open
+
+    def evaluate(self, env: gymnasium.Env[Any, Any] | None = None, episodes: int = 10, seed: int = 0) -> Returns:
+        """Play the plan without exploration, and learn nothing from it.
+
+        Args:
+            env: the environment; by default the agent's own.
+            episodes: how many.
+            seed: of first states and noise.
+        """
+        self._check_thread()
+        if env is None and self.env is None:
+            raise InputError("this agent has no environment to be evaluated in: pass env=…")
+        if self._open is not None and self._open.step > 0 and env is None:
+            raise InputError("an episode is open in the agent's environment: close it first, or pass env=…")
+        there = self.env if env is None else env
+        assert there is not None
+        return play(there, self.policy(explore=False), self.horizon, episodes, seed)
 
     paused: bool = False  # whether it acts greedily until ``resume``
 
