@@ -289,13 +289,14 @@ class Agent(FitsLogs, Persistent):
     def _play_episode(
         self, env: gymnasium.Env[Any, Any], limit: StepLimit | None = None, callbacks: Callbacks | None = None
     ) -> EpisodeRecord:
-        episode, number = self.episode(), len(self.history)
+        """One turn of the loop over episodes [CO22, Alg. 1, line 2]; `planning.make_plan` has lines 3 to 6 in full."""
+        episode, number = self.episode(), len(self.history)  # lines 3-6: plan backwards
         try:
-            obs = door.reset(env, int(self._rng(0, len(self.history)).integers(2**31)), limit)
-            while not episode.done:
-                step, action = episode.step, episode._ask(obs)
-                found = door.step(env, action, limit)
-                episode._tell(found)
+            obs = door.reset(env, int(self._rng(0, len(self.history)).integers(2**31)), limit)  # line 3: s_1
+            while not episode.done:  # line 7: h = 1, …, H
+                step, action = episode.step, episode._ask(obs)  # line 8: a_h = argmax_a Q_h(s_h, a)
+                found = door.step(env, action, limit)  # line 8: s_{h+1} ~ P(·|s_h, a_h)
+                episode._tell(found)  # line 9: one more transition; all are learned when the episode ends
                 if callbacks is not None and callbacks.watch_steps:
                     seen = (obs, action, found.reward, found.obs, found.terminated, found.truncated)
                     callbacks.step(self, StepRecord(number, step, *seen))

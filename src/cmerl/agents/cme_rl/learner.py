@@ -52,7 +52,8 @@ class Learner:
     @property
     def _replans_inside(self) -> bool:
         """Whether plans are made anew inside episodes; a search also does well with one, and takes time."""
-        return self._planner.options.replan and not isinstance(self._planner.model.actor, MPC)
+        actor = self._planner.parts.actor or self._planner.model.actor
+        return self._planner.options.replan and not isinstance(actor, MPC)
 
     def replan_due(self) -> bool:
         """Whether what was seen since the last plan calls for a new one inside the episode."""
