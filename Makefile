@@ -4,12 +4,13 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+DEMO_STAMP := $(VENV)/.demo
 # One BLAS thread per process: two contended threads are slower, and change bits.
 export OPENBLAS_NUM_THREADS := 1
 export OMP_NUM_THREADS := 1
 export MKL_NUM_THREADS := 1
 
-.PHONY: help setup demo browser test faults lint format docs bench picture clean
+.PHONY: help setup demo lowest dist browser test faults lint format docs bench picture clean
 
 help:
 	@echo "make demo    install, run the demonstration, write demo/index.html"
@@ -19,19 +20,32 @@ help:
 	@echo "make format  let ruff rewrite the sources"
 	@echo "make bench   measure and print every ratio in benchmarks/"
 	@echo "make picture draw the pictures of the README anew"
+	@echo "make lowest  try the package with the lowest versions that it allows"
+	@echo "make dist    build the sdist and the wheel, twice, and check them"
 	@echo "make docs    build the documentation into site/"
 
 setup: $(STAMP)
 
-$(STAMP): pyproject.toml
+$(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "cmerl needs Python >= 3.11; run make PYTHON=/path/to/python3.11 ..."; exit 1; }
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet --editable ".[test,lint,docs]"
-	@touch $(STAMP)
 
-demo: setup
+$(STAMP): pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
+	$(BIN)/python -m pip install --quiet --editable . --group test --group lint --group docs
+	@touch $(STAMP) $(DEMO_STAMP)
+
+# The demo needs the package and its report, a tenth of what the tests need.
+$(DEMO_STAMP): pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --editable ".[report]"
+	@touch $(DEMO_STAMP)
+
+demo: $(DEMO_STAMP)
 	$(BIN)/python -m cmerl.demo
+
+# The lowest versions that pyproject.toml allows, in an environment of their own.
+lowest:
+	$(PYTHON) tools/lowest.py
 
 # The report is tested in a real browser, which is installed where that is allowed; else those tests say "NOT RUN".
 browser:
@@ -62,9 +76,13 @@ bench: setup
 picture: setup browser
 	$(BIN)/python benchmarks/pictures.py
 
+dist: setup
+	$(BIN)/python -m pip install --quiet --group release
+	$(BIN)/python tools/dist.py
+
 docs: setup
 	$(BIN)/mkdocs build --strict --quiet
 	@echo "documentation in site/index.html"
 
 clean:
-	rm -rf $(VENV) site demo .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) site demo dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -90,6 +90,7 @@ RULES: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
     "no displacement: direct embeddings only": ({"model": "direct"}, SMOOTH),
     "no direct embedding: displacements only": ({"model": "displacement"}, ("PBall2D", "MountainCar", "CartPole")),
     "no noise limit for displacements": (settings(selection__most_noise=np.inf), ("PBall2D", "Pendulum", "CartPole")),
+    "errors that shrink count as noise": (settings(selection__shrinking=0.0), ("PBall2D", "PETS")),
     "no margin for displacements": (settings(selection__margin=1.0), ("PBall2D", "Pendulum", "CartPole")),
     "no action repeat": (settings(selection__repeats=(1,)), SMOOTH),
     "no search": ({"actor": Greedy()}, CONTROL),

@@ -191,7 +191,7 @@ def others(n: int = 2000) -> None:
     try:
         import gpytorch  # noqa: F401
     except ImportError:
-        print("  GPyTorch: not installed (pip install cmerl[torch])")
+        print("  GPyTorch: not installed (pip install --group benchmarks)")
         return
     t, agree = gpytorch_posterior(X, Y, queries, ours)
     print(f"  GPyTorch, Cholesky              {t:8.3f} s   ratio {t / t_ours:6.1f}   largest difference {agree:.1e}")

@@ -23,7 +23,7 @@ COLUMNS = (
     "seeds at the aim",
     "collapses",
     "first goal: median, worst",
-    "s per episode (last three)",
+    "s per episode",
     "model",
 )
 COUNTED = {
@@ -75,7 +75,7 @@ def row(task: Task, agent: str, own: list[Run]) -> list[Any]:
     goals = [r["ends"][0] if r["ends"] else np.inf for r in own] if task.goal else []
     counted = COUNTED[task.score].format(*task.window)
     reached = f"{sum(map(task.reached, scores))} of {len(own)}"
-    pace = f"{np.mean([r['seconds'] for r in own]):.2f} ({np.mean([r['late'] for r in own]):.2f})"
+    pace = f"{np.mean([r['seconds'] for r in own]):.2f}"
     goal = f"{np.median(goals):g}, {max(goals):g}" if goals else ""
     models = ", ".join(sorted({r["model"] for r in own}))
     cells = [task.name, task.split, counted, aim(task), agent, task.episodes, len(own), *figures(task, scores)]
@@ -148,8 +148,8 @@ def picture(tasks: Iterable[Task], runs: list[Run], others: Others, baselines: l
         axes.spines[["top", "right"]].set_visible(False)
     for axes in panels.ravel()[len(shown) :]:
         axes.axis("off")
-    figure.supxlabel("episode", fontsize=8)
-    figure.supylabel("return (thin: single seeds; thick: median; dotted: aim)", fontsize=8)
+    figure.supxlabel("episode (thin: single seeds; thick: median; dotted: aim)", fontsize=8)
+    figure.supylabel("return", fontsize=8)
     order = [agent for agent in COLOURS if agent in entries]
     figure.legend(
         [entries[a] for a in order], order, loc="outside upper right", ncols=len(order), fontsize=8, frameon=False

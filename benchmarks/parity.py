@@ -113,13 +113,15 @@ def main() -> None:
     for name in TASKS:
         if not name.startswith(given.task):
             continue
+        runs: dict[str, list[dict[str, float]]] = held.setdefault(name, {})
         if not given.table:
-            seeds = list(range(given.first_seed, given.first_seed + given.seeds))
-            older, newer = (play_with(source, name, seeds) for source in given.sources)
-            held[name] = {"seeds": seeds, "older": older, "newer": newer}
+            wanted = range(given.first_seed, given.first_seed + given.seeds)
+            seeds = [seed for seed in wanted if str(seed) not in runs]
+            pairs = zip(*(play_with(source, name, seeds) for source in given.sources), strict=True)
+            runs |= {str(seed): list(pair) for seed, pair in zip(seeds, pairs, strict=True)}
             RESULTS.write_text(json.dumps(held, indent=1) + "\n")
-        if name in held:
-            print(row(name, held[name]["older"], held[name]["newer"]), flush=True)
+        if runs:
+            print(row(name, [older for older, _ in runs.values()], [newer for _, newer in runs.values()]), flush=True)
 
 
 if __name__ == "__main__":

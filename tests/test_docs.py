@@ -1,18 +1,26 @@
-"""Whatever the documentation shows is run: every Python block, page by page, and the examples in docstrings."""
+"""Whatever the documentation shows is tried: Python is run, specs are loaded, commands are read by their parsers,
+and what a console block shows is what the command prints."""
 
 from __future__ import annotations
 
 import doctest
 import re
+import shlex
 import sys
+import tomllib
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
+from cmerl import cli
+from cmerl.experiments import tuning
+from cmerl.experiments.runner import check, load_spec
+
 ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+NAMES = [page.relative_to(ROOT).as_posix() for page in PAGES]
 DOCTESTED = ("cmerl.agents", "cmerl.agents.cme_rl.agent", "cmerl.embedding.facade", "cmerl.kernels")
 
 
@@ -28,7 +36,7 @@ def test_blocks_are_found() -> None:
     assert python_blocks((ROOT / "README.md").read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=NAMES)
 def test_python_on_a_page_runs(page: Path, tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     module = ModuleType(f"page_{page.stem.replace('-', '_')}")
@@ -45,8 +53,110 @@ def test_examples_in_docstrings_hold(name: str) -> None:
     assert result.failed == 0
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=NAMES)
 def test_links_lead_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
-        if not target.startswith(("https://", "http://", "mailto:")):
+        if not target.startswith(
+            ("https://", "http://", "mailto:", "reference/", "images/imports")
+        ):  # made by the site
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+# --- specs ---
+
+
+def blocks(text: str, language: str) -> list[str]:
+    """Every block fenced as a language; "" for one without."""
+    return [found[1] for found in re.finditer(rf"^```{language}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)]
+
+
+SPECS = [(name, block) for page, name in zip(PAGES, NAMES, strict=True) for block in blocks(page.read_text(), "toml")]
+
+
+@pytest.mark.parametrize(("name", "block"), SPECS, ids=[f"{name}-{i}" for i, (name, _) in enumerate(SPECS)])
+def test_a_spec_on_a_page_can_be_run(name: str, block: str, tmp_path: Path) -> None:
+    values = tomllib.loads(block)
+    if "tune" in values:
+        file = tmp_path / "spec.toml"
+        file.write_text(block)
+        tuning.load(file)
+        return
+    spec = load_spec({"environments": ["cmerl/RiverSwim-v0"], **values}, {}, name)  # some show a few keys only
+    if spec.address is None:
+        check(spec)  # makes every environment with every agent
+
+
+# --- commands ---
+
+PROGRAMS = ("cmerl ", "python ", "make ", "pip ")
+
+
+def commands(text: str) -> list[str]:
+    """Every line of a block, fenced or indented, that is a command; continued lines are one, comments are cut off."""
+    text = re.sub(r"\\\n\s*", " ", text)
+    lines = [
+        line for language in ("bash", "", "text") for block in blocks(text, language) for line in block.splitlines()
+    ]
+    lines += [line[2:] for block in blocks(text, "console") for line in block.splitlines() if line.startswith("$ ")]
+    lines += [line[4:] for line in text.splitlines() if re.match(r"    \S", line)]
+    return [line.partition("  #")[0].partition(" # ")[0].strip() for line in lines if line.startswith(PROGRAMS)]
+
+
+def read_command(line: str) -> None:
+    """Raise where a command is not one: an option that there is not, a target or a file that is missing."""
+    program, *arguments = shlex.split(line)
+    if program == "cmerl":
+        command = cli.app()
+        while hasattr(command, "commands"):
+            command = command.commands[arguments.pop(0)]
+        command.make_context(
+            "cmerl", [a for a in arguments if a != "--help"], resilient_parsing="--help" in arguments
+        )
+    elif program == "make":
+        targets = re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
+        assert arguments[0] in targets, f"make {arguments[0]}"
+    elif program == "pip":
+        project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+        for extra in re.findall(r"cmerl\[([a-z,]+)\]", line):
+            assert set(extra.split(",")) <= set(project["project"]["optional-dependencies"]), line
+        for group in re.findall(r"--group ([a-z]+)", line):
+            assert group in project["dependency-groups"], line
+    elif arguments[0] != "-m" and arguments[0].startswith(("benchmarks/", "tools/", "examples/", "tests/")):
+        source = (ROOT / arguments[0]).read_text(encoding="utf-8")
+        shared = "".join(p.read_text(encoding="utf-8") for p in (ROOT / "benchmarks").glob("*.py"))
+        for option in (a.partition("=")[0] for a in arguments[1:] if a.startswith("--")):
+            assert f'"{option}"' in source + shared, f"{arguments[0]} has no {option}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=NAMES)
+def test_commands_on_a_page_are_understood(page: Path) -> None:
+    for line in commands(page.read_text(encoding="utf-8")):
+        read_command(line.replace("…", "x"))
+
+
+def test_a_command_that_is_wrong_is_found() -> None:
+    for line in ("cmerl run x --agnet y", "cmerl theory nothing", "make tset", "pip install 'cmerl[nothing]'"):
+        with pytest.raises(Exception):  # noqa: B017, PT011 - whatever its parser raises
+            read_command(line)
+
+
+CONSOLES = [
+    (name, block) for page, name in zip(PAGES, NAMES, strict=True) for block in blocks(page.read_text(), "console")
+]
+
+
+@pytest.mark.parametrize(("name", "block"), CONSOLES, ids=[f"{name}-{i}" for i, (name, _) in enumerate(CONSOLES)])
+def test_a_console_block_shows_what_the_command_prints(
+    name: str, block: str, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "100")
+    for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+        line, _, shown = part.partition("\n")
+        program, *arguments = shlex.split(line)
+        assert program == "cmerl", "only cmerl's own commands are tried here"
+        with pytest.raises(SystemExit):
+            cli.main(arguments)
+        out, err = capsys.readouterr()
+        printed = [row.rstrip() for row in (err + out).strip().splitlines()]
+        assert printed == [row.rstrip() for row in shown.strip().splitlines()]

@@ -27,6 +27,7 @@ from cmerl.model_selection import (
     direct_losses,
     displacement_is_better,
     displacement_losses,
+    errors_shrink,
     exceeds,
     simulate,
     simulate_search,
@@ -58,9 +59,24 @@ def test_smooth_motion_is_modelled_by_displacements_and_noise_is_not(noise: floa
     assert displacement_is_better(learned(data), RBF(0.1), Matern(1.5, 0.1), 0.1, Selection()) is expected
 
 
+def wide(noise: float, n: int = 300, seed: int = 0) -> Transitions:
+    """Eight columns that turn about one another, which a few hundred transitions do not show closely."""
+    rng = np.random.default_rng(seed)
+    x, actions = rng.normal(size=(n, 8)), rng.integers(2, size=(n, 1))
+    push = 0.1 * np.sin(1.2 * x + np.roll(x, 1, axis=1) * (2 * actions - 1))
+    nexts = x + push + noise * rng.normal(size=(n, 8))
+    return Transitions.of(np.hstack([x, actions]), nexts, -np.ones(n))
+
+
+def test_errors_that_shrink_with_data_are_not_taken_for_noise() -> None:
+    for noise, expected in ((0.0, True), (0.1, False)):
+        assert errors_shrink(learned(wide(noise)), Selection()) is expected
+    assert not errors_shrink(learned(wide(0.0, n=100)), Selection())
+
+
 def test_models_are_compared_by_what_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    embedding = learned(walk(0.0))
-    wrong = np.full((150, 2), 0.1)
+    embedding = learned(walk(0.0, n=140))  # too few to tell whether errors shrink
+    wrong = np.full((140, 2), 0.1)
     monkeypatch.setattr(DisplacementEmbedding, "left_out_residuals", property(lambda self: wrong))
     assert np.abs(embedding.residuals(embedding.data)).max() < 0.01
     assert not displacement_is_better(embedding, RBF(0.1), Matern(1.5, 0.1), 0.1, Selection())
@@ -377,7 +393,8 @@ class Watched(CMERL):
 
 @pytest.mark.slow
 def test_with_a_displacement_plans_are_made_anew_once_enough_of_all_that_is_known_was_new() -> None:
-    agent = Watched(gymnasium.make("MountainCar-v0"), seed=0, model="displacement").learn(3)
+    env = gymnasium.make("MountainCar-v0")
+    agent = Watched(env, seed=0, model="displacement", actor=ActGreedily()).learn(3)  # a search keeps its plan
     asked = [rest for _, *rest in agent.asked]
     assert len(asked) == sum(r.length - 1 for r in agent.history)
     for surprise, gain, replanned in asked:

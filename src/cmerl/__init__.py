@@ -25,6 +25,7 @@ if TYPE_CHECKING:  # what __getattr__ imports on first use, for type checkers an
         wrappers,
     )
     from cmerl.agents import CMERL
+    from cmerl.agents.evaluation import value_of as evaluate
     from cmerl.checking import check_agent, check_embedding, check_env, check_kernel
     from cmerl.embedding import ConditionalMeanEmbedding
     from cmerl.exported import load as load_policy
@@ -44,6 +45,7 @@ __all__ = [
     "embedding",
     "envs",
     "errors",
+    "evaluate",
     "experiments",
     "kernels",
     "load_policy",
@@ -64,6 +66,7 @@ _HOMES = {  # name → its module, and its name there
     "check_embedding": ("cmerl.checking", "check_embedding"),
     "check_env": ("cmerl.checking", "check_env"),
     "check_kernel": ("cmerl.checking", "check_kernel"),
+    "evaluate": ("cmerl.agents.evaluation", "value_of"),
     "load_policy": ("cmerl.exported", "load"),
 }
 _MODULES = (

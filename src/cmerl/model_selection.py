@@ -35,6 +35,8 @@ class Selection:
         margin: of the error of the direct embedding that a displacement may have to replace it.
         most_noise: of the motion's variance that a displacement may leave: more calls for an embedding, which keeps
             whole distributions.
+        shrinking: of the error that is left when the data double, where more noise is taken for want of data.
+        fewest_to_judge: transitions below which that cannot be told.
         held_out: transitions that models are compared on.
         residuals: of a displacement, standing for its noise.
         repeats: steps for which plans may hold an action.
@@ -49,6 +51,8 @@ class Selection:
 
     margin: float = 0.5
     most_noise: float = 0.03
+    shrinking: float = 0.7
+    fewest_to_judge: int = 150
     held_out: int = 300
     residuals: int = 16
     repeats: tuple[int, ...] = (1, 2, 3, 5)
@@ -117,7 +121,26 @@ def displacement_is_better(
     scale = np.maximum((next_states - Z[:, : next_states.shape[1]]).std(axis=0), 1e-12)
     noise = float(np.median(np.square(residuals / scale).mean(axis=1)))
     log.debug("held-out errors: %.3g direct, %.3g by displacement; noise %.3g", direct.mean(), moved.mean(), noise)
-    return noise < settings.most_noise and exceeds(-moved, -settings.margin * direct)
+    quiet = noise < settings.most_noise or errors_shrink(displacement, settings)
+    return quiet and exceeds(-moved, -settings.margin * direct)
+
+
+def errors_shrink(displacement: DisplacementEmbedding, settings: Selection) -> bool:
+    """Whether what a displacement leaves unexplained is for want of data, and not noise.
+
+    The same held-out half of the data is predicted from the other half and from a quarter: more data help against
+    errors of the model, and do nothing about noise. With few data nothing can be told.
+    """
+    dynamics = displacement.dynamics
+    n = len(dynamics.data)
+    if n < settings.fewest_to_judge:
+        return False
+    order = np.random.default_rng(n).permutation(n)
+    held, half, quarter = order[: n // 2], order[n // 2 :], order[n // 2 : 3 * n // 4]
+    errors = [dynamics.errors(displacement.shape, rows, held) for rows in (half, quarter)]
+    more, less = (float(np.median(error)) for error in errors)
+    log.debug("held-out errors: %.3g from half of the data, %.3g from a quarter", more, less)
+    return more < settings.shrinking * less
 
 
 def direct_losses(Kzz: FloatArray, next_states: FloatArray, value_kernel: Kernel, lam: float) -> FloatArray:

@@ -14,11 +14,12 @@ from cmerl.errors import InputError
 
 HORIZONS = {"RiverSwim": 20, "Chain": 20, "GridWorld": 20, "DeepSea": 10, "RandomMDP": 10, "Inventory": 20}
 HORIZONS |= {"LinearMixture": 10, "Bilinear": 8}
+CASES = ["LeadTimeInventory", "Battery", "Reactor"]
 OBJECTS = {"StringEdit": 12, "Molecule": 6, "Knapsack": 6, "Routing": 15}
 CONTINUOUS = ["PBall2D", "TwoRooms", "CartPoleSwingUp", "LinearQuadratic", "Regulator"]
 CONTINUOUS += ["PetsCartPole", "PilcoCartPole", "PilcoDoublePendulum"]
 CONTINUOUS += ["dmc-cartpole-balance", "dmc-cartpole-swingup", "dmc-pendulum-swingup", "dmc-reacher-easy"]
-CONTINUOUS += ["dmc-point_mass-easy"]
+CONTINUOUS += ["dmc-point_mass-easy", *CASES]
 
 register()
 

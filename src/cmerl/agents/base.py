@@ -17,11 +17,13 @@ from cmerl.agents.callbacks import Callbacks, Given, StepRecord
 from cmerl.agents.certified import declared_range
 from cmerl.agents.door import StepLimit
 from cmerl.agents.episode import Episode
+from cmerl.agents.evaluation import Returns, play
 from cmerl.agents.from_logs import FitsLogs
 from cmerl.agents.horizons import find_horizon
 from cmerl.agents.persistence import Persistent
-from cmerl.agents.records import REGRET_KINDS, EpisodeRecord, Policy, Trajectory, begin
+from cmerl.agents.records import REGRET_KINDS, EpisodeRecord, Policy, Trajectory, begin, go_on
 from cmerl.errors import InputError, SharedAgentError
+from cmerl.safety import Intervention
 from cmerl.validation import check_seed, check_step
 
 __all__ = [
@@ -145,6 +147,44 @@ class Agent(FitsLogs, Persistent):
         self._open = Episode(self)
         return self._open
 
+    def evaluate(self, env: gymnasium.Env[Any, Any] | None = None, episodes: int = 10, seed: int = 0) -> Returns:
+        """Play the plan without exploration, and learn nothing from it.
+
+        Args:
+            env: the environment; by default the agent's own.
+            episodes: how many.
+            seed: of first states and noise.
+        """
+        self._check_thread()
+        if env is None and self.env is None:
+            raise InputError("this agent has no environment to be evaluated in: pass env=…")
+        if self._open is not None and self._open.step > 0 and env is None:
+            raise InputError("an episode is open in the agent's environment: close it first, or pass env=…")
+        there = self.env if env is None else env
+        assert there is not None
+        return play(there, self.policy(explore=False), self.horizon, episodes, seed)
+
+    paused: bool = False  # whether it acts greedily until ``resume``
+
+    def pause(self) -> Self:
+        """Act greedily from the next episode on: no bonus, no prior optimism. It goes on learning."""
+        self.paused = True
+        return self
+
+    def resume(self) -> Self:
+        """Explore again."""
+        self.paused = False
+        return self
+
+    @property
+    def interventions(self) -> list[Intervention]:
+        """Actions that were not taken, of all finished episodes, with their reasons."""
+        return [
+            Intervention(record.episode, **entry)
+            for record in self.history
+            for entry in record.metrics.get("interventions", ())
+        ]
+
     def lesson(self) -> dict[str, Any]:
         """What the last episode taught, as arrays and plain values, from which ``relearn`` makes the same agent.
 
@@ -196,7 +236,7 @@ class Agent(FitsLogs, Persistent):
         """
         self._check_thread()
         check_step(step, self.horizon)
-        policy, kept = self.policy(explore), self._consulted
+        policy, kept = self.policy(explore and not self.paused), self._consulted
         plan = getattr(policy, "plan", None)
         if plan is not None and kept is not None and getattr(kept, "plan", None) is plan:
             policy = kept
@@ -238,9 +278,9 @@ class Agent(FitsLogs, Persistent):
     def _break_off(self) -> None:
         """The same for an episode that was not finished: keep what can be kept."""
 
-    def _begin_playing(self, policy: Policy) -> Policy:
-        """What an episode plays by, from its beginning or from a new plan on."""
-        return begin(policy)
+    def _begin_playing(self, policy: Policy, before: Policy | None = None) -> Policy:
+        """What an episode plays by, from its beginning or from a new plan on; ``before`` is what it played by."""
+        return begin(policy) if before is None else go_on(before, policy)
 
     def _rng(self, *key: int) -> np.random.Generator:
         """A generator for one purpose: a leaf of this agent's tree of seeds."""
@@ -249,13 +289,14 @@ class Agent(FitsLogs, Persistent):
     def _play_episode(
         self, env: gymnasium.Env[Any, Any], limit: StepLimit | None = None, callbacks: Callbacks | None = None
     ) -> EpisodeRecord:
-        episode, number = self.episode(), len(self.history)
+        """One turn of the loop over episodes [CO22, Alg. 1, line 2]; `planning.make_plan` has lines 3 to 6 in full."""
+        episode, number = self.episode(), len(self.history)  # lines 3-6: plan backwards
         try:
-            obs = door.reset(env, int(self._rng(0, len(self.history)).integers(2**31)), limit)
-            while not episode.done:
-                step, action = episode.step, episode._ask(obs)
-                found = door.step(env, action, limit)
-                episode._tell(found)
+            obs = door.reset(env, int(self._rng(0, len(self.history)).integers(2**31)), limit)  # line 3: s_1
+            while not episode.done:  # line 7: h = 1, …, H
+                step, action = episode.step, episode._ask(obs)  # line 8: a_h = argmax_a Q_h(s_h, a)
+                found = door.step(env, action, limit)  # line 8: s_{h+1} ~ P(·|s_h, a_h)
+                episode._tell(found)  # line 9: one more transition; all are learned when the episode ends
                 if callbacks is not None and callbacks.watch_steps:
                     seen = (obs, action, found.reward, found.obs, found.terminated, found.truncated)
                     callbacks.step(self, StepRecord(number, step, *seen))

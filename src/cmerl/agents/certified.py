@@ -10,6 +10,7 @@ import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
+from cmerl.agents.evaluation import PessimisticPolicy, Value, pessimistic_policy, value_of
 from cmerl.agents.records import Policy, Trajectory
 from cmerl.certificates import Certificate, Ledger
 from cmerl.errors import InputError
@@ -49,19 +50,37 @@ class Certified(ABC):
         ledger = self._ledger
         if ledger is None:
             raise InputError(f"there is no certificate for this run: {self._books}")
-        if policy is None:
-            policy = self.policy()
+        return ledger.certificate(self._probabilities(self.policy() if policy is None else policy))
+
+    def value_of(self, policy: Any, start: Any = None) -> Value:
+        """Bounds on what any policy earns, by the data alone; see `cmerl.evaluate`."""
+        return value_of(policy, self, start)
+
+    def pessimistic_policy(self, start: Any = None) -> PessimisticPolicy:
+        """The policy with the highest proven lower bound on its value, by the data alone.
+
+        Where the data prove nothing this is refused, with the reason. It needs what a certificate does.
+
+        Args:
+            start: the first observation; by default the first states of the episodes that were played.
+        """
+        return pessimistic_policy(self, start)
+
+    def _probabilities(self, policy: Any) -> FloatArray:
+        """A policy as probabilities (H, S, A), on numbers from 0 on."""
+        ledger = self._ledger
+        assert ledger is not None
         H, S, A = ledger.world.horizon, ledger.world.states, ledger.world.actions
         first_state, first_action = self._first_numbers
         observations = np.arange(S) + first_state
         if callable(getattr(policy, "probabilities", None)):
-            return ledger.certificate(policy.probabilities(observations))
+            return np.asarray(policy.probabilities(observations))
         table = policy.table(observations) if callable(getattr(policy, "table", None)) else policy
         if isinstance(table, np.ndarray) and table.ndim == 2:
             table = table - first_action
         elif callable(table):
             table = _numbered(table, first_state, first_action)
-        return ledger.certificate(action_probabilities(table, np.arange(S), A, H))
+        return action_probabilities(table, np.arange(S), A, H)
 
     @property
     def _ledger(self) -> Ledger | None:

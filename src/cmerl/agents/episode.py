@@ -49,7 +49,7 @@ class Episode:
     def __init__(self, agent: Agent) -> None:
         self._started = time.perf_counter()
         self._agent, self._number = agent, len(agent.history)
-        self._policies: list[Policy] = [agent.policy()]
+        self._policies: list[Policy] = [agent.policy(explore=not agent.paused)]
         self._play = agent._begin_playing(self._policies[0])
         self._seen = Trajectory()
         self._asked: tuple[Any, Any] | None = None  # the observation and the action of which nothing was told yet
@@ -84,7 +84,9 @@ class Episode:
                     raise InputError(f"the episode is over after {self._agent.horizon} steps: begin another one")
             return self._ask(self._same(obs), deadline)
 
-    def observe(self, reward: float, next_obs: Any, terminated: bool = False, truncated: bool = False) -> None:
+    def observe(
+        self, reward: float, next_obs: Any, terminated: bool = False, truncated: bool = False, info: Any = None
+    ) -> None:
         """Tell what followed the last action. What cannot be used is refused, and changes nothing.
 
         Args:
@@ -92,12 +94,13 @@ class Episode:
             next_obs: the observation after it; None if it was lost, then nothing is learned from this step.
             terminated: the world ended the episode for good.
             truncated: it was cut short, although the world would have gone on.
+            info: what else is known of the step, where the agent's cost is one of its keys.
         """
         with self._agent._learning(), self._located():
             self._check_open()
             if self._asked is None:
                 raise InputError("nothing was asked: call act(obs) first, then observe what followed")
-            told = door.told(next_obs, reward, terminated, truncated)
+            told = door.told(next_obs, reward, terminated, truncated, info)
             if next_obs is None:
                 self._lose(told.reward, ended=told.terminated or told.truncated)
             else:
@@ -132,6 +135,8 @@ class Episode:
     def _tell(self, told: door.Step) -> None:
         assert self._asked is not None
         (obs, action), agent = self._asked, self._agent
+        if (after := getattr(self._play, "after", None)) is not None:
+            after(obs, action, told.obs, told.info)
         agent._after_step(self.step, obs, action, told.reward, told.obs, told.terminated)
         self._seen.add(self.step, obs, action, told.reward, told.obs, told.terminated)
         self._go_on(told.terminated or told.truncated)
@@ -140,7 +145,7 @@ class Episode:
         replanned = agent._replanned(self.step)
         if replanned is not None:
             self._policies.append(replanned)
-            self._play = agent._begin_playing(replanned)
+            self._play = agent._begin_playing(replanned, self._play)
             self._seen.replans.append(self.step)
 
     def _fail(self, error: BaseException) -> BaseException:
@@ -187,6 +192,8 @@ class Episode:
             metrics = agent._metrics(self._policies[0], seen.observations[0])
             if seen.lost:
                 metrics["lost"] = seen.lost
+            if interventions := getattr(self._play, "interventions", None):
+                metrics["interventions"] = [intervention.entry() for intervention in interventions]
             if (ledger := agent._ledger) is not None and ledger.void is None:
                 metrics |= {"certified_regret": ledger.bound, "certified_most": ledger.episodes * ledger.world.cap(0)}
             seconds = time.perf_counter() - self._started

@@ -107,3 +107,9 @@ def begin(policy: Policy) -> Policy:
     """A policy for one episode: one that searches remembers on the way what it has found."""
     start: Callable[[], Policy] | None = getattr(policy, "begin_episode", None)
     return policy if start is None else start()
+
+
+def go_on(play: Policy, policy: Policy) -> Policy:
+    """A new policy in the midst of an episode: one that is watched over takes its watch along."""
+    carry: Callable[[Policy], Policy] | None = getattr(play, "go_on_with", None)
+    return begin(policy) if carry is None else carry(policy)

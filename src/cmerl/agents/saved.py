@@ -162,6 +162,8 @@ def _check_plain_arrays(arrays: Arrays) -> None:
 def check_cme_rl(tensors: Arrays, meta: dict[str, Any], **own: Schema) -> None:
     """CME-RL in all its forms; ``own`` are fields that one form adds."""
     arrays, rest = check_base(tensors, meta)
+    if "supervised" in rest:
+        items(WORD, 1, 20)(rest.pop("supervised"), "supervised")
     table(**CME_RL, **own)(rest, "")
     d, e = _state_columns(meta["states"]), _action_columns(meta["actions"])
     homogeneous = meta["options"]["time_homogeneous"]

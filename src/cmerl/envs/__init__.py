@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from cmerl.envs.pilco_cart_pole import PilcoCartPole
     from cmerl.envs.pilco_double_pendulum import PilcoDoublePendulum
     from cmerl.envs.random_worlds import RandomMDP, random_mdp
+    from cmerl.envs.reactor import PIController, Reactor, ReactorDynamics
     from cmerl.envs.regulator import Regulator, RegulatorDynamics
     from cmerl.envs.riverswim import RiverSwim
     from cmerl.envs.routing import Routing
@@ -52,11 +53,14 @@ __all__ = [
     "Molecule",
     "ObjectWorld",
     "PBall2D",
+    "PIController",
     "PetsCartPole",
     "PilcoCartPole",
     "PilcoDoublePendulum",
     "Prices",
     "RandomMDP",
+    "Reactor",
+    "ReactorDynamics",
     "Regulator",
     "RegulatorDynamics",
     "RiverSwim",
@@ -93,6 +97,9 @@ _HOMES = {
     "PilcoDoublePendulum": "pilco_double_pendulum",
     "Prices": "inventory",
     "RandomMDP": "random_worlds",
+    "PIController": "reactor",
+    "Reactor": "reactor",
+    "ReactorDynamics": "reactor",
     "Regulator": "regulator",
     "RegulatorDynamics": "regulator",
     "RiverSwim": "riverswim",

@@ -34,6 +34,7 @@ WORLDS: dict[str, tuple[str, dict[str, Any]]] = {
     "cmerl/Routing-v0": ("cmerl.envs.routing:Routing", {}),
     "cmerl/PBall2D-v0": ("cmerl.envs.pball:PBall2D", {}),
     "cmerl/TwoRooms-v0": ("cmerl.envs.two_rooms:TwoRooms", {}),
+    "cmerl/Reactor-v0": ("cmerl.envs.reactor:Reactor", {}),
     "cmerl/CartPoleSwingUp-v0": ("cmerl.envs.swing_up:CartPoleSwingUp", {}),
     "cmerl/PetsCartPole-v0": ("cmerl.envs.pets_cart_pole:PetsCartPole", {}),
     "cmerl/PilcoCartPole-v0": ("cmerl.envs.pilco_cart_pole:PilcoCartPole", {}),

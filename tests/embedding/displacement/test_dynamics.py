@@ -76,24 +76,24 @@ def test_units_do_not_matter(unit: float) -> None:
 
 
 def test_a_model_is_trusted_as_far_as_it_foresees_a_path_that_it_has_not_seen() -> None:
-    rng = np.random.default_rng(0)
-
-    def path(n: int, drift: float) -> Transitions:
-        x, rows = np.array([0.5, 0.5]), []
-        for _ in range(n):
+    def path(seed: int, push: float) -> Transitions:
+        """A walk that swings: the action pushes, and the second column pulls back."""
+        rng, x, rows = np.random.default_rng(seed), np.zeros(2), []
+        for _ in range(120):
             a = rng.integers(2)
-            step = np.array([0.1 * a - 0.05, 0.1 * np.sin(4 * x[0]) + drift])
-            rows.append((*x, a, *(x + step)))
-            x = np.clip(x + step, 0.0, 1.0)
+            y = x + np.array([0.2 * x[1], push * (2 * a - 1) - 0.2 * np.sin(x[0])])
+            rows.append((*x, a, *y))
+            x = y
         rows = np.array(rows)
         return Transitions.of(rows[:, :3], rows[:, 3:], rows[:, 0])
 
     found = DisplacementEmbedding(np.arange(2.0)[:, None], categorical=True)
-    found.update(path(150, -0.05))
+    found.update(path(0, 0.1))
     assert found.depth == 15  # nothing is known yet
-    found.update(path(60, -0.05))
+    found.update(path(1, 0.1))
     assert found.depth == 22
-    for _ in range(3):
-        found.update(path(60, 0.4))  # another world
-        rng = np.random.default_rng(5)
-    assert found.settings.depths[0] <= found.depth
+    for seed in range(2, 5):
+        other = DisplacementEmbedding(np.arange(2.0)[:, None], categorical=True)
+        other.update(path(0, 0.1))
+        other.update(path(seed, -0.3))  # another world
+        assert other.depth == 8

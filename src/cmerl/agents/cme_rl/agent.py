@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from cmerl.agents.base import Agent, Policy
 from cmerl.agents.cme_rl import diagnostics, persistence
 from cmerl.agents.cme_rl.builder import Host, build
-from cmerl.agents.cme_rl.explorer import Explorer
+from cmerl.agents.cme_rl.explorer import Explorer, Wishes
 from cmerl.agents.cme_rl.learner import Learner
 from cmerl.agents.cme_rl.options import Given
 from cmerl.agents.policies import PlanPolicy
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from cmerl.agents.cme_rl.planner import AnyPlan, Planner
     from cmerl.agents.cme_rl.proving import Proving
     from cmerl.agents.cme_rl.settings import Settings
+    from cmerl.agents.cme_rl.supervision import Explore
     from cmerl.agents.explanation import Explanation
     from cmerl.agents.storage import Tensors
     from cmerl.certificates import PacPolicy
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from cmerl.logs import LoggedEpisode
     from cmerl.optimism import Optimism
     from cmerl.rewards import RewardFunction
+    from cmerl.safety import Caution
     from cmerl.spaces import Angles
 
 
@@ -93,6 +95,18 @@ class CMERL(Agent):
         planner: the backward pass; None for `cmerl.planning.make_plan`, whose arguments it must take.
         actor: how plans become actions (`cmerl.acting`); None to let the data choose.
         settings: all other numbers, with their defaults (`cmerl.agents.Settings`).
+        explore: "optimistic"; "cautious", where an action is played only if the model foresees that it and the
+            fallback after it stay within ``limits`` and ``cost_budget``; "greedy"; "auto" is cautious where there is
+            something to avoid.
+        limits: columns of the observation, or their names, and (lo, hi) for each; None for an end that is open.
+        cost: a function of (obs, action, next_obs), or the key of ``info`` that has it, which an episode may spend
+            ``cost_budget`` of.
+        fallback: what acts where nothing else is safe, and until enough was seen: a function of (obs, step), an
+            action, or "greedy", which is the default.
+        allowed: which actions are allowed at an observation: a function of (obs, action), or of (obs) with a truth
+            value for every action.
+        exploratory_episodes: how many episodes may explore; the others are greedy.
+        caution: how far ahead to look, and with how much doubt (`cmerl.safety.Caution`).
     """
 
     name: ClassVar[str] = "cme-rl"
@@ -127,6 +141,14 @@ class CMERL(Agent):
         planner: Backward | None = None,
         actor: Actor | None = None,
         settings: Settings | None = None,
+        explore: Explore = "auto",
+        limits: Mapping[int | str, tuple[float | None, float | None]] | None = None,
+        cost: Callable[[Any, Any, Any], float] | str | None = None,
+        cost_budget: float | None = None,
+        fallback: Any = None,
+        allowed: Callable[..., Any] | None = None,
+        exploratory_episodes: int | None = None,
+        caution: Caution | None = None,
     ) -> None:
         super().__init__(env, horizon=horizon, seed=seed)
         given = Given(
@@ -154,6 +176,7 @@ class CMERL(Agent):
             settings=settings,
         )
         self._compose(build(self._host, given))
+        self._watch_over(Wishes(explore, limits, cost, cost_budget, fallback, allowed, exploratory_episodes, caution))
 
     def _compose(self, planner: Planner) -> None:
         """The five parts: model, optimism and planner; the actor; and the learner, which follows the updates."""
@@ -171,24 +194,29 @@ class CMERL(Agent):
     def policy(self, explore: bool = True) -> PlanPolicy:
         """The plan that the next episode would play; call it with an observation and a step."""
         self._check_thread()
+        explore = explore and self.explorer.explores
         return self._act_on(self.planner.plan(explore=explore), explore=explore)  # lines 3-6
 
     def _act_on(self, plan: AnyPlan, *, explore: bool = True) -> PlanPolicy:
         """Lines 7-8: how a plan becomes actions."""
         seed = self.seed, len(self.history)
-        return self.explorer.act_on(plan, seed, explore=explore, replans=self.learner.replans)
+        policy = self.explorer.act_on(plan, seed, explore=explore, replans=self.learner.replans)
+        return self.explorer.supervised(policy, self.learner.transitions, self._rng)
 
-    def _begin_playing(self, policy: Policy) -> Policy:
-        play = super()._begin_playing(policy)
+    def _begin_playing(self, policy: Policy, before: Policy | None = None) -> Policy:
+        play = super()._begin_playing(policy, before)
         self.explorer.begin(play)
         return play
+
+    def _watch_over(self, wishes: Wishes) -> None:
+        self.explorer.watch_over(wishes, self.env)
 
     def _after_step(self, step: int, obs: Any, action: Any, reward: float, next_obs: Any, done: bool) -> None:
         """Line 9: observe a transition."""
         self.learner.observe(step, obs, action, reward, next_obs, done)
 
     def _replanned(self, step: int) -> PlanPolicy | None:
-        if not self.learner.replan_due():
+        if self.paused or not self.explorer.explores or not self.learner.replan_due():
             return None
         self._absorb()
         return self._act_on(self.planner.replan(step, self.learner.replans))
@@ -355,10 +383,13 @@ class CMERL(Agent):
     def _state(self) -> tuple[Tensors, dict[str, Any]]:
         contradicted = self.proving.contradicted if self.mode.provable else []
         tensors, about = persistence.state(self.planner, self.learner.pending, contradicted)
-        return tensors, {**about, "exploration": self.explorer.spec()}
+        told = self.explorer.wishes.given
+        return tensors, {**about, "exploration": self.explorer.spec(), **({"supervised": told} if told else {})}
 
     def _restore(self, tensors: Tensors, meta: dict[str, Any], given: dict[str, Any]) -> None:
+        wishes = Wishes.again(meta.get("supervised", ()), given)
         self._compose(persistence.restore(tensors, meta, given, self._host))
+        self._watch_over(wishes)
         if self.mode.provable:
             self.proving.contradicted[:] = meta["contradicted"]
         self.explorer.restore(meta["exploration"])
@@ -371,4 +402,5 @@ class CMERL(Agent):
         persistence.check_cme_rl(tensors, meta)
 
     def _unsaved(self) -> dict[str, Any]:
-        return {} if self.options.reward == "learned" else {"reward": self.options.reward}
+        told = {name: getattr(self.explorer.wishes, name) for name in self.explorer.wishes.given}
+        return told if self.options.reward == "learned" else {**told, "reward": self.options.reward}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import gymnasium
@@ -77,9 +78,10 @@ def assemble(
     parts: Parts,
 ) -> Planner:
     """The same for new agents and for loaded ones."""
-    recipe = options.recipe(states, actions, host.horizon, host.seed)
-    model = TransitionStore(recipe, 1 if options.time_homogeneous else host.horizon)
     reward = known_reward(options, states, actions, rewards, all_states)
+    recipe = options.recipe(states, actions, host.horizon, host.seed)
+    recipe = replace(recipe, reward=None if reward is None else reward.of)
+    model = TransitionStore(recipe, 1 if options.time_homogeneous else host.horizon)
 
     def now() -> Moment:
         learned = host.learned()

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
+
+import gymnasium
+import numpy as np
 
 from cmerl.acting import MPC, Actor, Greedy, Spending
 from cmerl.agents.base import EpisodeRecord
 from cmerl.agents.cme_rl.planner import AnyPlan, Planner
+from cmerl.agents.cme_rl.supervision import Data, Supervision, Wishes
 from cmerl.agents.policies import PlanEpisode, PlanPolicy
 from cmerl.exploration import Account, Allowance
 from cmerl.planning import Plan
+
+__all__ = ["Explorer", "Wishes"]
 
 
 class Explorer:
@@ -24,12 +30,36 @@ class Explorer:
 
     Attributes:
         account: what is left for exploring.
+        wishes: what the user says of exploration.
+        supervision: the same, checked.
     """
 
     def __init__(self, planner: Planner, history: Sequence[EpisodeRecord]) -> None:
         self._planner, self._history = planner, history
         self.account = Account(rate=planner.options.settings.exploration_rate)
+        self.wishes, self.supervision = Wishes(), Supervision()
         self._played: Allowance | None = None  # of the episode that is being played
+
+    def watch_over(self, wishes: Wishes, env: gymnasium.Env[Any, Any] | None) -> None:
+        """Keep to what a user wants."""
+        planner = self._planner
+        self.wishes = wishes
+        self.supervision = Supervision.of(wishes, env, planner.states, planner.actions, planner.horizon)
+        if self.supervision.supervisor is not None:
+            planner.model.keep_log()  # forecasts are made from it
+
+    @property
+    def explores(self) -> bool:
+        """Whether the next episode explores, as far as the user says."""
+        return self.supervision.explores(len(self._history))
+
+    def supervised(self, policy: PlanPolicy, data: Data, rng: Callable[..., np.random.Generator]) -> PlanPolicy:
+        """A policy, watched over where there is something to avoid."""
+
+        def greedy() -> PlanPolicy:
+            return self.act_on(self._planner.plan(explore=False), policy.seed, explore=False, replans=0)
+
+        return self.supervision.over(policy, greedy, data, rng, len(self._history))
 
     @property
     def free(self) -> bool:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cmerl.acting import MPC
 from cmerl.agents.cme_rl.planner import Planner
@@ -16,6 +17,8 @@ from cmerl.agents.from_logs import check_length, naming
 from cmerl.errors import CmerlError
 from cmerl.logs import LoggedEpisode
 from cmerl.rollback import all_or_nothing
+
+FloatArray = NDArray[np.float64]
 
 log = logging.getLogger("cmerl")
 
@@ -49,7 +52,8 @@ class Learner:
     @property
     def _replans_inside(self) -> bool:
         """Whether plans are made anew inside episodes; a search also does well with one, and takes time."""
-        return self._planner.options.replan and not isinstance(self._planner.model.actor, MPC)
+        actor = self._planner.parts.actor or self._planner.model.actor
+        return self._planner.options.replan and not isinstance(actor, MPC)
 
     def replan_due(self) -> bool:
         """Whether what was seen since the last plan calls for a new one inside the episode."""
@@ -97,6 +101,18 @@ class Learner:
             reward = planner.reward_of(z, later, float(r))
             found.append(Seen(min(t, ends), z, later, reward, episode.terminated and t == last))
         return found
+
+    def transitions(self) -> tuple[FloatArray, FloatArray]:
+        """All transitions, also those that wait: state-actions (n, d + e) and next states (n, d)."""
+        planner = self._planner
+        parts = [batch for _, batch in planner.model.batches or ()]
+        if self.pending:
+            parts.append(self.pending.batch()[1])
+        d, e = planner.states.dims, planner.actions.rows.shape[1]
+        return (
+            np.concatenate([np.empty((0, d + e)), *(np.asarray(batch.Z) for batch in parts)]),
+            np.concatenate([np.empty((0, d)), *(np.asarray(batch.next_states) for batch in parts)]),
+        )
 
     def may_wait(self) -> bool:
         """Whether the next episode may go on with the last plan, as what is pending would hardly change it."""

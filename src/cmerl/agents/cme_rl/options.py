@@ -226,7 +226,7 @@ def choose_model(given: Given, states: StateSpace, mode: Mode, most_dimensions: 
             "model='displacement' needs observations that are real numbers, bonus='practical' and time_homogeneous"
         )
     named = (given.kernel, given.value_kernel)
-    automatic = all(isinstance(k, str) for k in named) and given.reward == "learned" and given.backend == "auto"
+    automatic = all(isinstance(k, str) for k in named) and given.backend == "auto"
     return given.model if given.model != "auto" or (possible and automatic) else "direct"
 
 

@@ -131,9 +131,13 @@ class Planner:
 
     @property
     def reward_beside_model(self) -> KnownReward | None:
-        """A reward function that needs no model; what depends on the next state is regressed with its value."""
+        """A reward function that is no part of the model.
+
+        A displacement pays what it says where it leads; a direct embedding regresses what depends on the next state
+        together with its value.
+        """
         known = self.known_reward
-        return None if known is None or known.of_next else known
+        return None if known is None or known.of_next or self.model.displacement is not None else known
 
     def reward_of(self, z: FloatArray, next_state: FloatArray, reward: float) -> float:
         """What to learn of a transition (1, d + d_a) that paid ``reward``: what the user's function says of it.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -70,6 +71,7 @@ class Recipe:
         seed: for random sketches.
         settings: all numbers.
         action_objects: the actions, where they are objects.
+        reward: the reward function of encoded states, actions and next states, or None to learn it.
     """
 
     kernel: Kernel | None
@@ -86,6 +88,7 @@ class Recipe:
     horizon: int = 1
     settings: Settings = field(default_factory=Settings)
     action_objects: ObjectTable | None = None
+    reward: Callable[[FloatArray, FloatArray, FloatArray], FloatArray] | None = None
 
     def kernels(self, rho: float, spread: FloatArray) -> tuple[Kernel, Kernel]:
         """k_φ and k_ψ, as given or as the data have it."""
@@ -133,6 +136,7 @@ class TransitionStore:
         self._ends: list[bool] = []  # whether an episode was over with each batch
         self._doubled_at = 0  # the clock: everything is chosen anew when the data have doubled since
         self._choice_due = False
+        self._log_is_needed = False
         self._starts: list[FloatArray] = []  # of the latest episodes
         self.choice = Choice(None, Greedy(), {})
         self._make()
@@ -213,10 +217,16 @@ class TransitionStore:
         doubled = self.recipe.model != "direct" and (self._choice_due or self.n >= 2 * self._doubled_at)
         return self.batches is not None and (doubled or self._log_ends())
 
+    def keep_log(self) -> None:
+        """Never drop the log, as somebody else needs it."""
+        self._log_is_needed = True
+
     def _log_ends(self) -> bool:
         """Whether the log is too long to keep, and not needed to go on."""
-        return self.n >= self.recipe.settings.keep and (
-            self.displacement is not None or self._backend == "compressed"
+        return (
+            not self._log_is_needed
+            and self.n >= self.recipe.settings.keep
+            and (self.displacement is not None or self._backend == "compressed")
         )
 
     @property
@@ -248,7 +258,8 @@ class TransitionStore:
     def _make_displacement(self) -> DisplacementEmbedding:
         recipe = self.recipe
         categorical, settings = isinstance(recipe.action_kernel, Delta), recipe.settings.displacement
-        return DisplacementEmbedding(recipe.actions, categorical=categorical, lam=recipe.lam, settings=settings)
+        about: dict[str, Any] = {"categorical": categorical, "lam": recipe.lam, "reward": recipe.reward}
+        return DisplacementEmbedding(recipe.actions, settings=settings, **about)
 
     def tensors(self, state_dims: int) -> dict[str, NDArray[Any]]:
         """The log as arrays, or the embeddings once it was dropped; states have ``state_dims`` columns."""

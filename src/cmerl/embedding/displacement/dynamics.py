@@ -22,10 +22,6 @@ FloatArray = NDArray[np.float64]
 SingleArray = NDArray[np.float32]
 BoolArray = NDArray[np.bool_]
 
-CONSTANT = 1e-9  # a column varies if its deviation exceeds this, relative to its size and absolutely
-FIT_STEPS = 30  # of the search for lengthscales
-SMOOTH, RIDGE = 2.0, 1e-3  # the kernel under which a collision stands out
-
 
 @dataclass(frozen=True)
 class Motion:
@@ -88,7 +84,7 @@ class Shape:
         return cls(tuple(moves), reward, bool(arrays["at_next"][0]))
 
 
-def fit_shape(data: Motion, rows: int, before: Shape | None = None) -> Shape:
+def fit_shape(data: Motion, rows: int, before: Shape | None = None, *, reward: bool = True) -> Shape:
     """Lengthscales and ridges from so many rows, the search for them warm-started from earlier ones.
 
     Half of the rows are spread evenly in time and half as widely as the data are: time alone misses what is rare,
@@ -100,6 +96,8 @@ def fit_shape(data: Motion, rows: int, before: Shape | None = None) -> Shape:
     squares = squared_differences(some.z)
     outputs = zip((some.y - some.x).T, starts, strict=True)
     moves = tuple(_fit(some.z, output, start, squares, robust=True) for output, start in outputs)
+    if not reward:  # it is given
+        return Shape(moves, None)
     alive = data[~data.ended] if not data.ended.all() else data
     rare = np.argsort(-np.abs(alive.r - np.median(alive.r)), kind="stable")[:half]
     alive = alive[np.union1d(_spread_rows(len(alive), half), rare)]
@@ -119,10 +117,11 @@ def _fit(
     squares: FloatArray | None = None,
     *,
     robust: bool = False,
+    most_steps: int = 30,
 ) -> Fit | None:
     """For one output (n,); None if it does not vary."""
     spread = float(y.std())
-    if spread <= CONSTANT * max(float(np.abs(y).max()), 1.0):
+    if not varies(spread, max(float(np.abs(y).max()), 1.0)):
         return None
     y = (y - y.mean()) / spread
     if squares is None:
@@ -132,15 +131,19 @@ def _fit(
         if not kept.all():
             Z, y, squares = Z[kept], y[kept], squares[:, kept][:, :, kept]
             y = (y - y.mean()) / max(float(y.std()), 1e-12)
-    return fit(Z, y[:, None], start=start, most_steps=FIT_STEPS, squares=squares)
+    return fit(Z, y[:, None], start=start, most_steps=most_steps, squares=squares)
 
 
-def _collisions(squares: FloatArray, y: FloatArray) -> BoolArray:
+def varies(spread: float, size: float, *, least: float = 1e-9) -> bool:
+    """Whether numbers of this standard deviation and size differ by more than rounding."""
+    return spread > least * size
+
+
+def _collisions(squares: FloatArray, y: FloatArray, *, width: float = 2.0, ridge: float = 1e-3) -> BoolArray:
     """Rows (n,) that a smooth kernel misses by far when they are left out."""
-    K = np.exp(-0.5 * squares.sum(axis=0) / SMOOTH**2)
-    G = Cholesky.of(K, RIDGE).solve(np.eye(len(K)))
-    slack = RIDGE * np.diagonal(G)
-    return outliers(RIDGE * (G @ y), slack, 1.0, most=0.1)
+    K = np.exp(-0.5 * squares.sum(axis=0) / width**2)
+    G = Cholesky.of(K, ridge).solve(np.eye(len(K)))
+    return outliers(ridge * (G @ y), ridge * np.diagonal(G), 1.0, most=0.1)
 
 
 class _Quick(NamedTuple):
@@ -174,7 +177,7 @@ class Dynamics:
         lam: float,
         settings: DisplacementSettings,
     ) -> None:
-        centres = settings.centres
+        centres = self._centres = settings.centres
         self.spread = np.maximum((data.y - data.x).std(axis=0), 1e-12)
         self._move = StackedRegression(data.z, (data.y - data.x) / self.spread, shape.displacement, centres)
         self.residuals = self._move.residuals * self.spread
@@ -213,6 +216,12 @@ class Dynamics:
         other = copy.copy(self)
         other._range_over(actions)
         return other
+
+    def errors(self, shape: Shape, rows: NDArray[np.intp], held: NDArray[np.intp]) -> FloatArray:
+        """Mean squared errors (k,) on held-out rows of the data, from a regression on other rows, over the spread."""
+        motion = (self.data.y - self.data.x) / self.spread
+        found = StackedRegression(self.data.z[rows], motion[rows], shape.displacement, self._centres)
+        return np.asarray(np.square(motion[held] - found(self.data.z[held])).mean(axis=1))
 
     @property
     def reward_bounds(self) -> tuple[float, float]:
@@ -288,19 +297,24 @@ class Dynamics:
         longest, steps = int(np.max(steps)), np.broadcast_to(steps, len(x))
         held = np.arange(longest)[:, None] < steps  # (longest, q)
         path = self.path(x, held)
-        rewards, ends = np.zeros((2, len(path), *held.shape))
-        causes = path[:, 1:] if self._at_next else path[:, :-1]
-        first = causes[:, 0] if self._at_next else x  # x is the same for all actions
-        rewards[:, 0], ends[:, 0] = self._outcome(self._rewards(first), path[:, 1])
-        if longest > 1:
-            later = held[1:]
-            r = self._rewards(causes[:, 1:][:, later])
-            rewards[:, 1:][:, later], ends[:, 1:][:, later] = self._outcome(r, path[:, 2:][:, later])
+        rewards, ends = self._earned(path, held)
         over = np.maximum.accumulate(ends, axis=1)
         rewards[:, 1:] *= 1.0 - over[:, :-1]
         last = np.where(ends.any(axis=1), np.argmax(ends, axis=1), steps - 1)
         y = np.take_along_axis(path, last[:, None, :, None] + 1, axis=1)[:, 0]
         return y, rewards.sum(axis=1), over[:, -1] > 0
+
+    def _earned(self, path: FloatArray, held: BoolArray) -> tuple[FloatArray, FloatArray]:
+        """Rewards at every step that actions are held along a path (A, k, q), and whether they end the episode."""
+        rewards, ends = np.zeros((2, len(path), *held.shape))
+        causes = path[:, 1:] if self._at_next else path[:, :-1]
+        first = causes[:, 0] if self._at_next else path[0, 0]  # where paths begin is the same for all actions
+        rewards[:, 0], ends[:, 0] = self._outcome(self._rewards(first), path[:, 1])
+        if len(held) > 1:
+            later = held[1:]
+            r = self._rewards(causes[:, 1:][:, later])
+            rewards[:, 1:][:, later], ends[:, 1:][:, later] = self._outcome(r, path[:, 2:][:, later])
+        return rewards, ends
 
     def novelty_of(self, y: SingleArray) -> SingleArray:
         """U in [0, 1] (n,): how little is known around states (n, d)."""

@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cmerl.embedding.compressed.sample_error import transition_arrays, transitions_of
-from cmerl.embedding.displacement.dynamics import CONSTANT, Dynamics, Motion, Shape, fit_shape
+from cmerl.embedding.displacement.dynamics import Dynamics, Motion, Shape, fit_shape, varies
+from cmerl.embedding.displacement.given_reward import GivenRewardDynamics, TransitionReward
 from cmerl.embedding.displacement.grid import DisplacementGrid, DisplacementView, Target
 from cmerl.embedding.displacement.open_loop import open_loop_depth
 from cmerl.embedding.displacement.regression import farthest_points
@@ -40,6 +41,7 @@ class DisplacementEmbedding:
         categorical: whether actions are names rather than quantities.
         lam: λ of the regression that measures what is new: after N visits λ/(N + λ) of the ceiling is left.
         settings: all other numbers.
+        reward: the reward function of encoded states, actions and next states (n,), or None to learn it.
 
     Attributes:
         repeat: steps for which a backup holds the action.
@@ -54,8 +56,10 @@ class DisplacementEmbedding:
         categorical: bool,
         lam: float = 0.1,
         settings: DisplacementSettings | None = None,
+        reward: TransitionReward | None = None,
     ) -> None:
         self.actions, self._categorical, self.lam = actions, categorical, lam
+        self._reward = reward
         self.settings = settings or DisplacementSettings()
         self.landmarks = self.settings.landmarks
         self.repeat = 1
@@ -99,7 +103,9 @@ class DisplacementEmbedding:
             self._fitted_at = self.n
             self.fits += 1
             self._choose_scales(self._data)
-            self._shape = fit_shape(self._motion(self._data), self.settings.fit_rows, self._shape)
+            self._shape = fit_shape(
+                self._motion(self._data), self.settings.fit_rows, self._shape, reward=self._reward is None
+            )
         self._dynamics = self._view = self._grid = None
 
     def _left_behind(self, batch: Transitions) -> bool:
@@ -118,8 +124,8 @@ class DisplacementEmbedding:
         states = np.vstack([self._split(data)[0], data.next_states])
         self._centre = states.mean(axis=0)
         spread = states.std(axis=0)
-        still = spread <= CONSTANT * np.maximum(np.abs(self._centre), 1e-3)
-        self._scale = np.where(still, 1.0, spread)  # a column that was constant may move one day
+        moves = [varies(s, max(abs(c), 1e-3)) for s, c in zip(spread, self._centre, strict=True)]
+        self._scale = np.where(moves, spread, 1.0)  # a column that was constant may move one day
 
     def _split(self, data: Transitions) -> tuple[FloatArray, FloatArray]:
         Z = np.asarray(data.Z)
@@ -195,7 +201,11 @@ class DisplacementEmbedding:
         if self._dynamics is None:
             gap = 100.0 if self._categorical else 1.0  # names have nothing in common
             about = self._motion(self.data), self.shape, self._features(self.actions)
-            self._dynamics = Dynamics(*about, action_gap=gap, lam=self.lam, settings=self.settings)
+            sizes: dict[str, Any] = {"action_gap": gap, "lam": self.lam, "settings": self.settings}
+            given = self._given_reward()
+            self._dynamics = (
+                Dynamics(*about, **sizes) if given is None else GivenRewardDynamics(*about, reward=given, **sizes)
+            )
         return self._dynamics
 
     def _learn(self) -> DisplacementView:
@@ -222,6 +232,19 @@ class DisplacementEmbedding:
             categorical=self._categorical,
             depth=self.depth,
         )
+
+    def _given_reward(self) -> TransitionReward | None:
+        """The reward function in the units of the model, as they are now."""
+        reward, centre, scale = self._reward, self._centre, self._scale
+        actions, categorical = self.actions, self._categorical
+        if reward is None:
+            return None
+
+        def given(x: FloatArray, a: FloatArray, y: FloatArray) -> FloatArray:
+            rows = actions[np.argmax(a, axis=1)] if categorical else a
+            return reward(x * scale + centre, rows, y * scale + centre)
+
+        return given
 
     @property
     def depth(self) -> int:

@@ -16,11 +16,6 @@ FloatArray = NDArray[np.float64]
 SingleArray = NDArray[np.float32]
 BoolArray = NDArray[np.bool_]
 
-FAR = 8.0  # robust deviations beyond which a leave-one-out residual is a collision, not noise
-LEAST = 3.0  # standard deviations of the output that it must be as well
-MOST = 0.05  # of the rows: more are no exception
-MAD = 1.4826  # times the median of absolute residuals: their standard deviation if they are normal
-
 
 class StackedRegression:
     """Ridge regressions of the columns of Y (n, p), each in the span of RBF kernels at a few centres of its own.
@@ -158,15 +153,20 @@ def _solve(
     return coef, y - Knm @ coef, slack
 
 
-def outliers(left: FloatArray, slack: FloatArray, spread: float, *, most: float = MOST) -> BoolArray:
+def outliers(
+    left: FloatArray, slack: FloatArray, spread: float, *, far: float = 8.0, least: float = 3.0, most: float = 0.05
+) -> BoolArray:
     """Rows (n,) that are missed by far more than others are, and by more than outputs vary; none if they are many.
 
     Args:
         left: residuals (n,).
         slack: 1 − leverage (n,); a residual has standard deviation ∝ √slack.
         spread: standard deviation of the output.
-        most: of the rows that may be.
+        far: robust deviations beyond which a leave-one-out residual is a collision, not noise.
+        least: standard deviations of the output that it must be as well.
+        most: of the rows that may be: more are no exception.
     """
     size = np.abs(left) / np.sqrt(slack)
-    found = (size > FAR * MAD * float(np.median(size))) & (np.abs(left) / slack > LEAST * spread)
+    usual = 1.4826 * float(np.median(size))  # the standard deviation, if residuals are normal
+    found = (size > far * usual) & (np.abs(left) / slack > least * spread)
     return found if found.mean() < most else np.zeros(len(left), dtype=bool)

@@ -1,0 +1,22 @@
+"""Cautious exploration: limits, what a model foresees of them, and who acts where that is not safe."""
+
+from cmerl.safety.caution import Caution, Intervention
+from cmerl.safety.finite import finite_risk, known_laws
+from cmerl.safety.forecast import Forecast
+from cmerl.safety.given import as_fallback, as_mask
+from cmerl.safety.limits import Limits
+from cmerl.safety.supervisor import Plans, Supervisor, Watch
+
+__all__ = [
+    "Caution",
+    "Forecast",
+    "Intervention",
+    "Limits",
+    "Plans",
+    "Supervisor",
+    "Watch",
+    "as_fallback",
+    "as_mask",
+    "finite_risk",
+    "known_laws",
+]

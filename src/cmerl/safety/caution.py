@@ -1,0 +1,65 @@
+"""How cautious to be, and what is recorded when caution acts."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, kw_only=True)
+class Caution:
+    """How far ahead, and with how much doubt, an action is looked at before it is taken.
+
+    Args:
+        steps: k: the action and then k − 1 steps of the fallback must stay inside the limits.
+        samples: paths that are drawn from the model, each with an error of its own.
+        inflation: by how much errors of the model are drawn larger than its posterior says.
+        risk: the share of paths (on finite worlds the probability) that may leave the limits.
+        unknown: the share of a process's variance that data may leave open; where more is open, anything may follow,
+            and a path counts as having left.
+        reach: the longest lengthscale, in standard deviations of what was seen: nothing is known far outside of it.
+        first: transitions without which nothing is foreseen; the fallback acts until then. None for an episode's.
+        shares: of the way from a safe action to a bold one that are tried in turn, where actions are continuous.
+        rows: transitions that a forecast is made from, the latest and the most different ones.
+        fit_rows: of these, how many its lengthscales are fitted to.
+    """
+
+    steps: int = 15
+    samples: int = 12
+    inflation: float = 3.0
+    risk: float = 0.0
+    unknown: float = 0.1
+    reach: float = 3.0
+    first: int | None = None
+    shares: tuple[float, ...] = (0.5, 0.25)
+    rows: int = 200
+    fit_rows: int = 120
+
+
+@dataclass(frozen=True)
+class Intervention:
+    """An action that was not taken.
+
+    Attributes:
+        episode: the number of the episode; −1 outside of one.
+        step: the step.
+        proposed: the action that the plan proposed.
+        played: what was played in its place.
+        by: "greedy", "moderation" (an action between a safe one and the proposed), "fallback" or "mask".
+        reason: why, in words.
+    """
+
+    episode: int
+    step: int
+    proposed: Any
+    played: Any
+    by: str
+    reason: str
+
+    def entry(self) -> dict[str, Any]:
+        """Ready for JSON; the episode is where it is found."""
+        return {name: _plain(value) for name, value in asdict(self).items() if name != "episode"}
+
+
+def _plain(value: Any) -> Any:
+    return value.tolist() if hasattr(value, "tolist") else value

@@ -1,0 +1,220 @@
+"""What may follow an action: paths of a smooth model whose errors are drawn from its posterior.
+
+Each column of s' − s is a Gaussian process in (s, a), with lengthscales and noise by marginal likelihood. A path has
+one draw of the model's error, μ + z·σ with the same z all along: errors of a model do not average out on the way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cmerl.embedding.displacement.regression import farthest_points
+from cmerl.kernels.fitting import fit
+from cmerl.linalg import Cholesky
+from cmerl.safety.caution import Caution
+
+FloatArray = NDArray[np.float64]
+Follow = Callable[[FloatArray, int], FloatArray]
+"""Features of the actions (q, e) that a fallback takes at encoded states (q, d), so many steps from now."""
+Inside = Callable[[FloatArray], NDArray[np.bool_]]
+"""Whether encoded states (q, d) are within the limits (q,)."""
+Shapes = list[tuple[FloatArray, float] | None]
+"""Lengthscales and ridge of each column of the displacement; None for one that stands still."""
+
+LEAST = 10  # transitions without which nothing can be said
+CONSTANT = 1e-9  # a column whose displacement varies less stands still
+
+
+@dataclass(frozen=True, eq=False)
+class Column:
+    """A Gaussian process for one column of the displacement.
+
+    Attributes:
+        Z: its inputs over the lengthscales (n, c).
+        scales: the lengthscales (c,).
+        inverse: (K + ridge·I)⁻¹, as variances are asked for again and again.
+        coef: (K + ridge·I)⁻¹ (y − mean).
+        mean: of the displacement.
+        amplitude: standard deviation of the signal.
+        noise: standard deviation of the noise.
+    """
+
+    Z: FloatArray
+    scales: FloatArray
+    inverse: FloatArray
+    coef: FloatArray
+    mean: float
+    amplitude: float
+    noise: float
+
+    @classmethod
+    def of(cls, Z: FloatArray, y: FloatArray, scales: FloatArray, ridge: float) -> Column:
+        """From inputs (n, c) and displacements (n,), with lengthscales (c,) and a ridge."""
+        mean = float(y.mean())
+        scaled = Z / scales
+        inverse = Cholesky.of(_kernel(scaled, scaled), ridge).solve(np.eye(len(y)))
+        coef = inverse @ (y - mean)
+        amplitude = float(np.sqrt(max(float((y - mean) @ coef) / len(y), 0.0)))
+        return cls(scaled, scales, inverse, coef, mean, amplitude, amplitude * float(np.sqrt(ridge)))
+
+    def __call__(self, Zq: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """The expected displacement (q,), and the share of its variance that the data leave open (q,)."""
+        K = _kernel(Zq / self.scales, self.Z)
+        left = 1.0 - np.einsum("ij,ij->i", K @ self.inverse, K)
+        return self.mean + K @ self.coef, np.clip(left, 0.0, 1.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Forecast:
+    """A model of next states that knows how little it knows.
+
+    Attributes:
+        centre: of the inputs (d + e,).
+        scale: their standard deviations.
+        columns: one process for each column of the state; None for one that stands still.
+    """
+
+    centre: FloatArray
+    scale: FloatArray
+    columns: tuple[Column | None, ...]
+
+    @classmethod
+    def of(
+        cls,
+        states: FloatArray,
+        actions: FloatArray,
+        nexts: FloatArray,
+        caution: Caution,
+        fitted: dict[int, Shapes] | None = None,
+    ) -> Forecast | None:
+        """From transitions; None if they are too few.
+
+        Lengthscales are fitted anew when the data have doubled, so that all of it is a function of the log.
+
+        Args:
+            states: encoded (n, d).
+            actions: their features (n, e).
+            nexts: next states (n, d).
+            caution: sizes.
+            fitted: lengthscales of earlier forecasts from the same log, which is added to.
+        """
+        n = len(states)
+        if n < LEAST:
+            return None
+        fitted = {} if fitted is None else fitted
+        Z, moves = np.hstack([states, actions]), nexts - states
+        settled = LEAST * 2 ** int(np.log2(n / LEAST))
+        centre, scale = Z[:settled].mean(axis=0), Z[:settled].std(axis=0)
+        scale = np.where(scale > CONSTANT, scale, 1.0)
+        Z = (Z - centre) / scale
+        if settled not in fitted:
+            fitted[settled] = _shapes(Z[:settled], moves[:settled], caution)
+        kept = _kept(Z, caution.rows)
+        columns = (
+            None if shape is None else Column.of(Z[kept], move, *shape)
+            for move, shape in zip(moves[kept].T, fitted[settled], strict=True)
+        )
+        return cls(centre, scale, tuple(columns))
+
+    def step(self, states: FloatArray, actions: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Expected next states (q, d), and the shares of variance that are open (q, d)."""
+        Zq = (np.hstack([states, actions]) - self.centre) / self.scale
+        mean, left = states.copy(), np.zeros(states.shape)
+        for j, column in enumerate(self.columns):
+            if column is not None:
+                move, left[:, j] = column(Zq)
+                mean[:, j] += move
+        return mean, left
+
+    @property
+    def amplitudes(self) -> FloatArray:
+        """Standard deviations of the displacement's columns (d,)."""
+        return np.array([0.0 if column is None else column.amplitude for column in self.columns])
+
+    @property
+    def noises(self) -> FloatArray:
+        """Standard deviations of the noise (d,)."""
+        return np.array([0.0 if column is None else column.noise for column in self.columns])
+
+    def paths(
+        self,
+        state: FloatArray,
+        action: FloatArray,
+        follow: Follow,
+        inside: Inside,
+        caution: Caution,
+        rng: np.random.Generator,
+    ) -> Paths:
+        """What may follow an action (e,) at a state (d,), and then a fallback; no further than is needed to object.
+
+        Args:
+            state: where the action is taken.
+            action: its features.
+            follow: the fallback.
+            inside: whether states (q, d) are within the limits.
+            caution: how many paths, and how long.
+            rng: draws the errors.
+        """
+        n, d = caution.samples, len(state)
+        errors = caution.inflation * self.amplitudes * rng.normal(size=(n, d))
+        errors[0] = 0.0  # one path is what is expected
+        noise = self.noises * rng.normal(size=(caution.steps, n, d))
+        path, lost, left = [np.repeat(state[None], n, axis=0)], np.zeros(n, dtype=bool), np.zeros(n, dtype=bool)
+        for k in range(caution.steps):
+            actions = follow(path[k], k) if k else np.repeat(action[None], n, axis=0)
+            mean, doubt = self.step(path[k], actions)
+            path.append(mean + errors * np.sqrt(doubt) + noise[k])
+            lost |= (doubt > caution.unknown).any(axis=1)
+            left |= ~inside(path[k + 1])
+            if (lost | left).mean() > caution.risk:
+                break
+        return Paths(np.stack(path, axis=1), lost, left)
+
+
+class Paths(NamedTuple):
+    """Paths of a forecast.
+
+    Attributes:
+        states: (samples, steps + 1, d).
+        lost: which went where too little is known (samples,).
+        left: which have left the limits (samples,).
+    """
+
+    states: FloatArray
+    lost: NDArray[np.bool_]
+    left: NDArray[np.bool_]
+
+
+def _shapes(Z: FloatArray, moves: FloatArray, caution: Caution) -> Shapes:
+    """Lengthscales and ridge of each column of the displacement; None for one that stands still."""
+    some = _kept(Z, caution.fit_rows)
+    found: Shapes = []
+    for move in moves[some].T:
+        spread = float(move.std())
+        if spread <= CONSTANT * max(1.0, float(np.abs(move).max())):
+            found.append(None)
+        else:
+            shape = fit(Z[some], ((move - move.mean()) / spread)[:, None])
+            found.append((np.minimum(shape.lengthscales, caution.reach), shape.ridge))
+    return found
+
+
+def _kernel(X: FloatArray, Y: FloatArray) -> FloatArray:
+    """exp(−½‖x − y‖²)."""
+    squares = (X**2).sum(axis=1)[:, None] + (Y**2).sum(axis=1) - 2.0 * X @ Y.T
+    return np.asarray(np.exp(-0.5 * np.maximum(squares, 0.0)))
+
+
+def _kept(Z: FloatArray, count: int) -> NDArray[np.intp]:
+    """Rows to keep, in order: the latest, and those that differ most."""
+    n = len(Z)
+    if n <= count:
+        return np.arange(n)
+    latest = np.arange(n - count // 3, n)
+    different, _ = farthest_points(Z, count - len(latest))
+    return np.union1d(latest, different)

@@ -1,0 +1,187 @@
+"""Cautious agents: what surely leaves is not done, who acts instead, and what is recorded."""
+
+import gymnasium
+import numpy as np
+import pytest
+
+from cmerl import CMERL
+from cmerl.envs import FiniteMDP, PIController, Reactor
+from cmerl.errors import InputError
+from cmerl.safety import Caution
+
+
+def cliff(length=5):
+    """A corridor: action 0 stays, action 1 goes right, where the last state is beyond the edge and pays most."""
+    P, R = np.zeros((length, 2, length)), np.zeros((length, 2))
+    for s in range(length):
+        P[s, 0, s] = 1.0
+        P[s, 1, min(s + 1, length - 1)] = 1.0
+        R[s] = s / length
+    return FiniteMDP(P, R, start=0)
+
+
+class Line(gymnasium.Env):
+    """A point that is pushed along a line; it pays to be far right."""
+
+    observation_space = gymnasium.spaces.Box(-3.0, 3.0, (1,), dtype=np.float64)
+    action_space = gymnasium.spaces.Box(-1.0, 1.0, (1,), dtype=np.float64)
+    columns = ("place",)
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.x = self.np_random.uniform(-0.1, 0.1, 1)
+        return self.x.copy(), {}
+
+    def step(self, action):
+        self.x = np.clip(self.x + 0.2 * np.clip(action, -1, 1), -3, 3)
+        return self.x.copy(), float(self.x[0] + 3) / 6, False, False, {"wear": float(abs(action[0]))}
+
+
+def home(obs, step):
+    """A controller that holds the middle, and moves about it a little."""
+    return np.clip(2.0 * (0.3 * np.sin(step) - obs), -1, 1)
+
+
+def seen_states(agent, episodes):
+    states = []
+    agent.learn(episodes, callback=lambda agent, record: states.extend(agent.lesson()["observations"]))
+    return states
+
+
+def test_an_action_that_surely_leaves_is_taken_at_most_until_it_is_known():
+    """States from 3 on are outside, and the fallback stays; the unknown counts as leaving, so nobody gets there."""
+    agent = CMERL(cliff(), horizon=6, limits={0: (0, 2)}, fallback=0, caution=Caution(first=0, steps=3))
+    assert max(seen_states(agent, 15)) <= 2
+    assert "fallback" in {i.by for i in agent.interventions}
+
+
+def test_without_limits_it_goes_there():
+    assert max(seen_states(CMERL(cliff(), horizon=6), 15)) == 4
+
+
+def test_known_actions_are_taken_where_they_are_safe():
+    """Logs have shown what each action does: then the corridor is used up to its limit, and not beyond."""
+    agent = CMERL(cliff(), horizon=6, limits={0: (0, 2)}, fallback=0, caution=Caution(first=0, steps=3))
+    path = [0, 0, 1, 1, 2, 2, 3, 3, 4, 4]
+    agent.fit([{"observations": path, "actions": [0, 1] * 4 + [0], "rewards": [0.2 * s for s in path[:-1]]}] * 3)
+    assert max(seen_states(agent, 10)) == 2
+    assert any("probability" in i.reason for i in agent.interventions)
+
+
+@pytest.mark.parametrize("model", ["direct", "displacement"])
+def test_a_line_is_kept_to_from_the_first_episode_on(model):
+    agent = CMERL(Line(), horizon=15, model=model, limits={"place": (-1.0, 1.0)}, fallback=home, seed=1)
+    states = np.ravel(seen_states(agent, 6))
+    assert np.abs(states).max() <= 1.0
+    assert states.max() > 0.5  # it explores all the same
+    assert {i.by for i in agent.interventions if i.episode == 0} == {"fallback"}  # nothing was known then
+    free = np.ravel(seen_states(CMERL(Line(), horizon=15, model=model, seed=1), 6))
+    assert np.abs(free).max() > 1.0
+
+
+def test_what_is_recorded():
+    agent = CMERL(Line(), horizon=15, limits={"place": (-1.0, 1.0)}, fallback=home, seed=1).learn(2)
+    first = agent.interventions[0]
+    assert (first.episode, first.step, first.by, first.reason) == (0, 0, "fallback", "nothing is known yet")
+    assert len(agent.history[0].metrics["interventions"]) == 15
+    assert [i.episode for i in agent.interventions] == sorted(i.episode for i in agent.interventions)
+
+
+def test_outside_already_the_fallback_acts():
+    agent = CMERL(Line(), horizon=15, limits={"place": (-1.0, 1.0)}, fallback=home).learn(2)
+    np.testing.assert_array_equal(agent.predict(np.array([1.5])), home(np.array([1.5]), 0))
+
+
+def test_predict_says_what_would_be_played():
+    agent = CMERL(Line(), horizon=15, limits={"place": (-1.0, 1.0)}, fallback=home, seed=1).learn(2)
+    first = []
+    env = agent.env
+    policy = agent.policy()
+    agent.learn(1, callback=lambda agent, record: first.append(agent.lesson()))
+    np.testing.assert_array_equal(policy(first[0]["observations"][0], 0), first[0]["actions"][0])
+    assert env is agent.env
+
+
+def test_learning_in_parts_and_after_loading_is_learning_at_once(tmp_path):
+    def make():
+        return CMERL(Line(), horizon=10, limits={"place": (-1.0, 1.0)}, fallback=home, seed=2)
+
+    whole, parts = make().learn(5), make().learn(2)
+    parts.save(tmp_path / "agent")
+    with pytest.raises(InputError, match="was told limits, fallback"):
+        CMERL.load(tmp_path / "agent", Line())
+    again = CMERL.load(tmp_path / "agent", Line(), limits={"place": (-1.0, 1.0)}, fallback=home)
+    again.learn(3)
+    assert [r.ret for r in again.history] == [r.ret for r in whole.history]
+    assert again.interventions == whole.interventions
+
+
+def test_a_cost_is_kept_within_its_budget():
+    def far(obs, action, next_obs):
+        return float(max(next_obs[0], 0.0))
+
+    options = {"cost": far, "cost_budget": 1.0, "fallback": home, "seed": 1}
+    agent = CMERL(Line(), horizon=15, **options)
+    costs = []
+
+    def spent(agent, record):
+        path = agent.lesson()["observations"]
+        costs.append(sum(far(None, None, obs) for obs in path[1:]))
+
+    agent.learn(6, callback=spent)
+    assert max(costs) <= 1.0
+    assert max(costs) > 0.2
+
+
+def test_a_cost_may_be_a_key_of_info():
+    agent = CMERL(Line(), horizon=15, cost="wear", cost_budget=4.0, fallback=np.zeros(1), caution=Caution(first=0))
+    wear = []
+    agent.learn(4, callback=lambda agent, r: wear.append(sum(abs(a[0]) for a in agent.lesson()["actions"])))
+    assert max(wear) <= 4.0
+    episode = agent.episode()
+    episode.act(np.zeros(1))
+    with pytest.raises(InputError, match="no 'wear'"):
+        episode.observe(0.0, np.zeros(1))
+
+
+@pytest.mark.parametrize("allowed", [lambda obs, a: a == 0 or obs < 2, lambda obs: [True, obs < 2]])
+def test_forbidden_actions_are_never_played(allowed):
+    agent = CMERL(cliff(), horizon=6, allowed=allowed)
+    assert max(seen_states(agent, 10)) == 2
+    assert {(i.by, i.reason) for i in agent.interventions} == {("mask", "the action is forbidden here")}
+
+
+def test_a_budget_of_exploratory_episodes_and_a_pause():
+    agent = CMERL(cliff(), horizon=6, exploratory_episodes=3, seed=0).learn(6)
+    assert agent.predict(0) == agent.predict(0, explore=False)
+    other = CMERL(cliff(), horizon=6, seed=0)
+    other.pause()
+    assert other.predict(0) == other.predict(0, explore=False)
+    other.learn(2)
+    assert other.resume().paused is False
+    assert CMERL(cliff(), horizon=6, explore="greedy", seed=0).learn(2).history[0].ret == other.history[0].ret
+
+
+def test_a_runaway_is_avoided_from_the_first_episodes_on():
+    agent = CMERL(Reactor(), limits={"temperature": (None, 375.0)}, fallback=PIController(), seed=101).learn(3)
+    assert [record.length for record in agent.history] == [40] * 3
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"limits": {"pressure": (0, 1)}}, "limits has 'pressure', but the observation has 0, place"),
+        ({"limits": {0: (1, 0)}}, "lo < hi"),
+        ({"limits": {}}, "limits must map"),
+        ({"explore": "boldly"}, "explore must be"),
+        ({"explore": "cautious"}, "needs to know what to avoid"),
+        ({"cost": "wear"}, "belong together"),
+        ({"cost": 3, "cost_budget": 1.0}, "cost must be"),
+        ({"limits": {0: (-1, 1)}, "fallback": "home"}, "fallback must be"),
+        ({"allowed": 3}, "allowed must be"),
+        ({"exploratory_episodes": -1}, "exploratory_episodes must be"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(options, says):
+    with pytest.raises(InputError, match=says):
+        CMERL(Line(), horizon=5, **options)
