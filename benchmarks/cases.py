@@ -5,7 +5,9 @@
     python benchmarks/cases.py warm battery
     python benchmarks/cases.py offline              MountainCar from six logged episodes
 
-Seeds 0 to 2 chose kernels and ridge; the seeds below had no say. Intervals are 95 % of Student's t over seeds.
+Seeds 0 to 2 chose kernels and ridges; the seeds 10 to 17, the default, had no say. For the inventory from scratch
+seeds up to 27 were looked at, 30 to 37 had no say (--seeds). Intervals are 95 % of Student's t over seeds. A log is
+of uniformly random actions; that of MountainCar, of a driver who pumps and errs at 3 of 10 steps.
 """
 
 from __future__ import annotations
@@ -27,15 +29,19 @@ from cmerl.envs import Battery, LeadTimeInventory
 
 RESULTS = Path(__file__).parent / "results" / "cases.json"
 WORLDS: dict[str, Any] = {"inventory": LeadTimeInventory, "battery": Battery}
-LAM = {"inventory": 0.3, "battery": 0.1}
+OPTIONS: dict[str, Any] = {
+    "inventory": {"kernel": LeadTimeInventory.kernel(), "lam": 0.3, "replan": False},
+    "warm inventory": {"kernel": LeadTimeInventory.kernel(0.12, 0.12, 1.5), "lam": 0.1},  # generalises more
+    "warm battery": {"kernel": Battery.kernel(), "lam": 0.03},
+}
 LOGGED = 200  # transitions
 LATER = 50  # episodes
 
 
-def agent_for(case: str, seed: int) -> cmerl.CMERL:
-    """The agent of a case: its kernel and its range of rewards are told, nothing else."""
-    env = WORLDS[case]()
-    return cmerl.CMERL(env, seed=seed, kernel=env.kernel(), lam=LAM[case], reward_range=env.reward_range)
+def agent_for(what: str, seed: int) -> cmerl.CMERL:
+    """The agent of a case: it is told a kernel, a ridge and the range of rewards."""
+    env = WORLDS[what.split()[-1]]()
+    return cmerl.CMERL(env, seed=seed, reward_range=env.reward_range, **OPTIONS[what])
 
 
 def random_log(env: gymnasium.Env[Any, Any], transitions: int, seed: int) -> list[dict[str, Any]]:
@@ -81,7 +87,8 @@ def warm(case: str, seeds: list[int]) -> dict[str, Any]:
     rows = {}
     for seed in seeds:
         log = random_log(WORLDS[case](), LOGGED, 1000 + seed)
-        cold, fitted = agent_for(case, seed), agent_for(case, seed).fit(log)
+        cold, fitted = (agent_for(f"warm {case}", seed) for _ in range(2))
+        fitted.fit(log)
         regrets = [float(sum(r.regret or 0.0 for r in a.learn(LATER).history)) for a in (cold, fitted)]
         rows[seed] = regrets
         print(f"seed {seed}: regret of {LATER} episodes {regrets[0]:.0f} cold, {regrets[1]:.0f} warm", flush=True)
@@ -143,7 +150,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=["inventory", "warm", "offline"])
     parser.add_argument("case", nargs="?", choices=list(WORLDS), default="inventory")
-    parser.add_argument("--seeds", type=int, nargs="+", default=list(range(10, 20)))
+    parser.add_argument("--seeds", type=int, nargs="+", default=list(range(10, 18)))
     parser.add_argument("--dry", action="store_true", help="write no results")
     given = parser.parse_args()
     logging.getLogger("cmerl").setLevel(logging.ERROR)

@@ -26,7 +26,7 @@ register()
 
 def test_every_world_is_registered_once_and_for_all():
     register()  # Gymnasium's warning about a second registration would be an error here
-    assert set(WORLDS) == {f"cmerl/{name}-v0" for name in [*HORIZONS, *OBJECTS, *CONTINUOUS]}
+    assert set(WORLDS) == {f"cmerl/{name}-v0" for name in [*HORIZONS, *OBJECTS, *CONTINUOUS, *CASES]}
     assert set(WORLDS) <= set(gymnasium.registry)
 
 

@@ -289,7 +289,7 @@ class Agent(FitsLogs, Persistent):
     def _play_episode(
         self, env: gymnasium.Env[Any, Any], limit: StepLimit | None = None, callbacks: Callbacks | None = None
     ) -> EpisodeRecord:
-        """One turn of the loop over episodes [CO22, Alg. 1, line 2]; `planning.make_plan` has lines 3 to 6 in full."""
+        """One turn of the loop over episodes [CO22, Alg. 1, line 2]; `planning.make_plan` has lines 3-6 in full."""
         episode, number = self.episode(), len(self.history)  # lines 3-6: plan backwards
         try:
             obs = door.reset(env, int(self._rng(0, len(self.history)).integers(2**31)), limit)  # line 3: s_1

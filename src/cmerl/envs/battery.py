@@ -41,8 +41,8 @@ class Battery(FiniteMDP):
     def __init__(
         self,
         prices: ArrayLike = DAY,
-        capacity: int = 6,
-        power: int = 2,
+        capacity: int = 4,
+        power: int = 1,
         efficiency: float = 0.85,
         factors: Sequence[float] = (0.8, 1.0, 1.2),
         stay: float = 0.7,
@@ -77,12 +77,13 @@ class Battery(FiniteMDP):
         """A kernel that knows what depends on what, for ``CMERL(kernel=…)``.
 
         What an hour earns depends on the charge, the price and the action; what follows, on the charge and the hour,
-        and on the price and the hour. Lengthscales are shares of the observed ranges, and of an action.
+        and on the price and the hour; all of it has a level in common. Lengthscales are shares of the observed
+        ranges, and of an action.
         """
-        earned = StateAction(Columns(RBF((0.2, 0.3)), (0, 1)), RBF(1.0))
-        charge = StateAction(Columns(RBF((0.2, 0.08)), (0, 2)), RBF(1.0))
+        earned = StateAction(Columns(RBF((0.25, 0.3)), (0, 1)), RBF(1.0))
+        charge = StateAction(Columns(RBF((0.25, 0.08)), (0, 2)), RBF(1.0))
         price = StateAction(Columns(RBF((0.3, 0.08)), (1, 2)), Constant(1.0))
-        return earned + charge + price
+        return earned + charge + price + StateAction(Constant(1.0), Constant(1.0))
 
     def trade(self, charge: int, action: int, price: float) -> tuple[int, float]:
         """The charge after an hour, and the money; action 0 … 2·power discharges, rests or charges."""

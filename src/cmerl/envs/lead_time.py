@@ -89,14 +89,19 @@ class LeadTimeInventory(FiniteMDP):
         return observation, reward, False, False, {**info, "demand": demand}
 
     @staticmethod
-    def kernel() -> Kernel:
+    def kernel(stock: float = 0.1, position: float = 0.06, order: float = 0.8) -> Kernel:
         """A kernel that knows what depends on what, for ``CMERL(kernel=…)``, where the lead time is 2.
 
         The cost of a period depends on the stock alone, the period after next on the inventory position and the
-        order. Lengthscales are shares of the observed ranges, and of an action.
+        order.
+
+        Args:
+            stock: lengthscale of the first, as a share of its range.
+            position: likewise of the second.
+            order: in units.
         """
-        now = StateAction(Columns(RBF(0.12), (0,)), Constant(1.0))
-        return now + StateAction(Columns(RBF(0.12), (1,)), RBF(1.5))
+        now = StateAction(Columns(RBF(stock), (0,)), Constant(1.0))
+        return now + StateAction(Columns(RBF(position), (1,)), RBF(order))
 
     def period(self, state: tuple[int, ...], order: int, demand: int) -> tuple[tuple[int, ...], float]:
         """What a period makes of the stock and the orders under way, (level, q₁, …), and its reward."""

@@ -11,6 +11,7 @@ import pytest
 from rich.console import Console
 
 import cmerl
+from cmerl.embedding.displacement.evidence import smoother_weights
 from cmerl.errors import InputError
 from cmerl.kernels import RBF, Matern
 
@@ -111,6 +112,25 @@ def test_compressed_weights_give_the_mean_reward() -> None:
     for action in agent.explain(observation(agent), evidence=EVERYTHING).actions:
         rewards = sum(e.weight * e.reward for e in action.evidence)
         assert action.expected_reward == pytest.approx(rewards, abs=1e-3)  # to the dictionary's tolerance
+
+
+def test_displacements_are_sums_over_the_evidence() -> None:
+    """Each column of s' − s is predicted as Σw·(s' − s) with weights of its own; the evidence has their mean."""
+    options = {"horizon": 60, "model": "displacement", "reward_range": (-1.0, 0.0)}
+    agent = agent_on("MountainCar-v0", 1, **options)
+    obs, model = observation(agent), agent.model.displacement
+    state, motion = agent.states.encode(obs), model._motion(model.data)
+    moved = np.asarray(model.data.next_states) - np.asarray(model.data.Z)[:, :2]
+    for which, action in enumerate(agent.explain(obs, evidence=EVERYTHING).actions):
+        z = np.hstack([(state - model._centre) / model._scale, model._features(model.actions[[which]])])
+        each = [smoother_weights(motion.z, z, fit, model.settings.centres)[0] for fit in model._shape.displacement]
+        there, _, _ = model.step(state, np.array([which]))
+        for column, weights in enumerate(each):
+            assert weights @ moved[:, column] == pytest.approx((there - state)[0, column], rel=1e-3, abs=1e-5)
+        listed = np.zeros(len(moved))
+        listed[[e.number for e in action.evidence]] = [e.weight for e in action.evidence]
+        assert listed == pytest.approx(np.mean(each, axis=0), abs=1e-12)
+        assert agent.states.encode(action.trajectory[0]) == pytest.approx(there, abs=1e-6)
 
 
 def test_predicted_trajectories_follow_the_model(river: cmerl.CMERL) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
@@ -306,6 +307,32 @@ class CMERL(Agent):
         """
         self._check_thread()
         return diagnostics.explain(self.planner, obs, step, explore=explore, evidence=evidence)
+
+    def plot(
+        self,
+        columns: Sequence[int] | None = None,
+        *,
+        at: Any = None,
+        step: int = 0,
+        explore: bool = False,
+        names: list[str] | None = None,
+        path: str | os.PathLike[str] | None = None,
+    ) -> Any:
+        """Value, uncertainty, policy and model error over one or two columns of the observation.
+
+        Args:
+            columns: those that vary; by default the first two.
+            at: an observation that the others are held at; by default the median of what was seen.
+            step: of the episode.
+            explore: whether the plan is the optimistic one.
+            names: of all columns.
+            path: also write the figure there, as PNG, PDF or SVG.
+
+        Returns:
+            A figure of matplotlib.
+        """
+        self._check_thread()
+        return diagnostics.plot(self, columns, at=at, step=step, explore=explore, names=names, path=path)
 
     def __repr__(self) -> str:
         return f"CMERL({self.label}, horizon={self.horizon}, episodes={len(self.history)}, kernel={self.kernel!r})"

@@ -85,3 +85,13 @@ def metrics(planner: Planner, policy: PlanPolicy, start: Any) -> dict[str, Any]:
         "transitions": plan.transitions,
         **({} if planner.counting is None else {"regret_bound": planner.counting.ledger.bound}),
     }
+
+
+def plot(agent: Any, columns: Any, *, at: Any, step: int, explore: bool, names: list[str] | None, path: Any) -> Any:
+    """Maps of what an agent believes, also as a file if a path is given."""
+    from cmerl.agents import slices  # few programs draw
+
+    figure = slices.draw(slices.slice_of(agent, columns, at, step, explore), names)
+    if path is not None:
+        figure.savefig(path, dpi=150)
+    return figure

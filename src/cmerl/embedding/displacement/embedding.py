@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from cmerl.embedding.compressed.sample_error import transition_arrays, transitions_of
 from cmerl.embedding.displacement.dynamics import Dynamics, Motion, Shape, fit_shape, varies
+from cmerl.embedding.displacement.evidence import smoother_weights
 from cmerl.embedding.displacement.given_reward import GivenRewardDynamics, TransitionReward
 from cmerl.embedding.displacement.grid import DisplacementGrid, DisplacementView, Target
 from cmerl.embedding.displacement.open_loop import open_loop_depth
@@ -338,6 +339,16 @@ class DisplacementEmbedding:
         states, which = self._locate(Zq)
         W = self.view.grid(states).weights()
         return np.asarray(W[np.arange(len(states)) * len(self.actions) + which])
+
+    def transition_weights(self, Zq: Points) -> FloatArray:
+        """What each kept transition counts for in the predicted displacement, on average over columns (q, n)."""
+        Z = np.asarray(Zq)
+        d = Z.shape[1] - self.actions.shape[1]
+        z = np.hstack([(Z[:, :d] - self._centre) / self._scale, self._features(Z[:, d:])])
+        assert self._shape is not None  # with the first data
+        X, centres = self._motion(self.data).z, self.settings.centres
+        each = [smoother_weights(X, z, fit, centres) for fit in self._shape.displacement]
+        return np.asarray(np.mean(each, axis=0))
 
     def _at(self, Zq: Points, ask: Callable[[DisplacementGrid], FloatArray]) -> FloatArray:
         states, which = self._locate(Zq)

@@ -1,0 +1,61 @@
+"""Slices through what an agent believes, against the plan that they show."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import gymnasium
+import numpy as np
+import pytest
+
+import cmerl
+from cmerl.agents.slices import slice_of
+from cmerl.errors import InputError
+
+
+@pytest.fixture(scope="module")
+def ball() -> cmerl.CMERL:
+    return cmerl.CMERL(gymnasium.make("cmerl/PBall2D-v0"), seed=0, model="direct", replan=False).learn(2)
+
+
+def test_every_layer_is_that_of_the_plan(ball: cmerl.CMERL) -> None:
+    found = slice_of(ball, (1, 0), None, 4, False, points=5)
+    policy = ball.policy(explore=False)
+    for i, j in [(0, 0), (2, 3), (4, 1)]:
+        obs = np.array([found.axes[1][j], found.axes[0][i]])
+        row = ball.states.encode(obs)
+        best = int(policy.plan.act(row, 4)[0])
+        assert found.value[i, j] == pytest.approx(policy.plan.value(row, 4)[0])
+        assert found.policy[i, j] == policy(obs, 4)
+        assert found.uncertainty[i, j] == pytest.approx(policy.plan.views[0].grid(row).std()[0, best])
+
+
+def test_errors_are_what_the_mean_misses(ball: cmerl.CMERL) -> None:
+    """Against weights solved here, on the scale of a mean step."""
+    found = slice_of(ball, None, None, 0, False, points=3)
+    (_, first), (_, second) = ball.model.batches
+    Z, after = np.vstack([first.Z, second.Z]), np.vstack([first.next_states, second.next_states])
+    K = ball.kernel(Z)
+    mean = K @ np.linalg.solve(K + ball.lam * np.eye(len(Z)), after)
+    scale = np.linalg.norm(after - Z[:, :2], axis=1).mean()
+    assert found.error == pytest.approx(np.linalg.norm(after - mean, axis=1) / scale, abs=1e-8)
+
+
+def test_a_figure_in_more_and_fewer_dimensions(tmp_path: Path, ball: cmerl.CMERL) -> None:
+    ball.plot(path=tmp_path / "ball.png", names=["x", "y"])
+    assert (tmp_path / "ball.png").read_bytes().startswith(b"\x89PNG")
+    assert len(ball.plot([1]).axes) == 4
+    pole = cmerl.CMERL(gymnasium.make("CartPole-v1"), horizon=30, seed=0).learn(1)
+    figure = pole.plot((2, 3), at=[0.0, 0.0, 0.0, 0.0], names=["x", "v", "angle", "turn"])
+    assert "x = 0, v = 0" in figure.get_suptitle()
+
+
+def test_what_cannot_be_plotted(ball: cmerl.CMERL) -> None:
+    with pytest.raises(InputError, match="columns must be one or two different numbers from 0 to 1"):
+        ball.plot((0, 2))
+    with pytest.raises(InputError, match="at must be an observation of 2 numbers"):
+        ball.plot(at=[0.0])
+    with pytest.raises(InputError, match="nothing to plot: learn first"):
+        cmerl.CMERL(gymnasium.make("cmerl/PBall2D-v0")).plot()
+    with pytest.raises(InputError, match="vectors of numbers"):
+        cmerl.CMERL(gymnasium.make("cmerl/RiverSwim-v0")).learn(1).plot()
