@@ -51,7 +51,7 @@ def torment(directory: Path, kills: int, episodes: int, rng: random.Random, toll
             if code == 1 and "its worker was killed 3 times in one episode" in err:  # enough is enough, until resumed
                 process = processes.start("resume", directory)
                 continue
-            assert code == 0, err
+            assert code == 0, f"exit code {code}: {err[-80:]}"
             return
         workers = processes.children(process.pid)
         victim = rng.choice(["driver", "everything", *["worker"] * len(workers)])
@@ -102,7 +102,9 @@ def survive(kills: int, episodes: int, seed: int, where: Path, *, lossy: bool = 
         toll.runs += 1
         directory = where / f"run-{toll.runs}"
         torment(directory, kills, episodes, rng, toll, lossy)
-        assert processes.files(directory) == wanted
+        found = processes.files(directory)
+        other = [name for name in wanted if found[name] != wanted[name]]
+        assert not other, f"other {', '.join(other)} than in quiet"
     return toll
 
 

@@ -61,7 +61,7 @@ def test_the_power_of_so_many_seeds_is_what_was_promised() -> None:
     sample = rng.normal(size=12)
     sample = (sample - sample.mean()) / sample.std(ddof=1) + 0.9
     count = seeds_needed(sample)
-    assert count == 13 or count is not None
+    assert count is not None
     draws = rng.normal(0.9, 1.0, size=(200, count))
     told = np.mean([paired_difference(row, np.zeros(count), seed=0).p_value < 0.05 for row in draws])
     assert 0.7 < told < 0.9
