@@ -173,7 +173,7 @@ def test_a_function_that_takes_arrays_is_asked_once_and_says_the_same():
     assert [shape for shape in calls if len(shape) == 2] == [(8, 3), (40, 3)]  # a probe, and all of them
     calls.clear()
     known.of(*coded)
-    assert calls == [(40, 3)]
+    assert calls == [(40, 3), (3,)]  # and one row again, to be sure
 
 
 @pytest.mark.parametrize(
@@ -192,19 +192,22 @@ def test_a_function_that_does_not_take_arrays_is_asked_row_by_row(paid, n):
     np.testing.assert_allclose(KnownReward(paid, states, actions).of(*coded), expected, rtol=1e-5, atol=1e-6)
 
 
-def test_whole_numbers_index_a_table_in_one_go():
+def test_a_function_that_answers_arrays_by_their_first_row_does_not_mislead_a_plan():
     table = np.arange(12.0).reshape(4, 3)
     states, actions = StateSpace.of(gymnasium.spaces.Discrete(4)), ActionSet.of(gymnasium.spaces.Discrete(3))
-    calls = []
-
-    def paid(state, action):
-        calls.append(state)
-        return table[state, action]
-
-    known = KnownReward(paid, states, actions)
-    assert not known.of_next
+    known = KnownReward(lambda state, action: table[np.ravel(state)[0], action], states, actions)
     np.testing.assert_array_equal(known(np.array([[0.0], [1.0], [2.0], [3.0]])), table)
-    assert len(calls) == 1 + 8 + 1  # the probe, its rows one by one, and all of them
+
+
+def test_an_answer_for_the_first_row_alone_is_found_out_where_the_probe_could_not_tell():
+    states, actions, (obs, chosen, _), (s, a, _) = rows_of()
+    flat = np.zeros_like(s)
+    known = KnownReward(lambda obs, action: np.ravel(obs)[0] + 0.0 * np.asarray(action)[..., 0], states, actions)
+    zero = states.decode(flat[:1])[0][0]
+    np.testing.assert_allclose(known.of(flat, a), np.full(len(a), zero))  # all rows alike: nothing to be seen
+    for _ in range(3):
+        found = known.of(s, a)
+    np.testing.assert_allclose(found, obs[:, 0], rtol=1e-5, atol=1e-6)
 
 
 def test_what_a_function_takes_is_read_from_its_signature():

@@ -1,7 +1,9 @@
 """A reward function that a user knows, of (observation, action) or (observation, action, next observation).
 
-Inside the package everything speaks of encoded rows; here they become what the environment shows and takes. A
-function that takes arrays of observations and actions is asked once for all of them, any other one by one.
+Inside the package everything speaks of encoded rows; here they become what the environment shows and takes. Plans ask
+the function for one row at a time, and remember the answer. Simulations ask too often for that: they ask a function
+that takes arrays once for all rows. Some functions take arrays and answer for their first row alone, so what they say
+is compared with single rows, a few at first and one at every call.
 """
 
 from __future__ import annotations
@@ -50,6 +52,7 @@ class KnownReward:
         self._reward, self._states, self._actions, self._declared = reward, states, actions, declared
         self.of_next = takes_next(reward)
         self._takes_arrays: bool | None = None  # found out when many rows are first asked for
+        self._calls = 0
         self._known: dict[bytes, FloatArray] = {}
         self._least, self._most = np.inf, -np.inf
 
@@ -63,7 +66,7 @@ class KnownReward:
         new = {state.tobytes(): state for state in states if state.tobytes() not in self._known}
         if new:
             rows, count = np.array([*new.values()]), len(self._actions)
-            found = self.of(np.repeat(rows, count, axis=0), np.tile(self._actions.rows, (len(rows), 1)))
+            found = self._one_by_one([np.repeat(rows, count, axis=0), np.tile(self._actions.rows, (len(rows), 1))])
             self._known.update(zip(new, found.reshape(len(rows), count), strict=True))
         return np.array([self._known[state.tobytes()] for state in states]).reshape(-1, len(self._actions))
 
@@ -74,15 +77,30 @@ class KnownReward:
             raise InputError("the reward function takes the next observation, which is not known here")
         values = self._all_at_once(rows) if len(states) > 1 else None
         if values is None:
-            values = np.array([self._single([row[i : i + 1] for row in rows]) for i in range(len(states))])
+            return self._one_by_one(rows)
         self._check(values, states)
+        return values
+
+    def _one_by_one(self, rows: list[FloatArray]) -> FloatArray:
+        """Rewards (n,) by a call for each row."""
+        values = np.array([self._single([row[i : i + 1] for row in rows]) for i in range(len(rows[0]))])
+        self._check(values, rows[0])
         return values
 
     def _all_at_once(self, rows: list[FloatArray]) -> FloatArray | None:
         """Rewards (n,) by one call; None where the function does not take arrays."""
         if self._takes_arrays is None:
-            self._takes_arrays = self._agrees([row[:PROBES] for row in rows])
-        return self._by_array(rows) if self._takes_arrays else None
+            spread = np.unique(np.linspace(0, len(rows[0]) - 1, PROBES).astype(np.intp))
+            self._takes_arrays = self._agrees([row[spread] for row in rows])
+        values = self._by_array(rows) if self._takes_arrays else None
+        if values is None:
+            return None
+        self._calls += 1
+        i = self._calls * 7919 % len(values)  # another row every time
+        if not np.isclose(values[i], self._single([row[i : i + 1] for row in rows]), rtol=1e-9, atol=1e-12):
+            self._takes_arrays = False
+            return None
+        return values
 
     def _agrees(self, rows: list[FloatArray]) -> bool:
         """Whether the function answers arrays as it answers their rows one by one."""
