@@ -200,7 +200,7 @@ def test_a_function_that_answers_arrays_by_their_first_row_does_not_mislead_a_pl
 
 
 def test_an_answer_for_the_first_row_alone_is_found_out_where_the_probe_could_not_tell():
-    states, actions, (obs, chosen, _), (s, a, _) = rows_of()
+    states, actions, (obs, _, _), (s, a, _) = rows_of()
     flat = np.zeros_like(s)
     known = KnownReward(lambda obs, action: np.ravel(obs)[0] + 0.0 * np.asarray(action)[..., 0], states, actions)
     zero = states.decode(flat[:1])[0][0]
