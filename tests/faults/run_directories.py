@@ -22,7 +22,8 @@ from cmerl import experiments
 from cmerl.errors import InputError
 from cmerl.experiments import engines, journal, packing, runner, store
 from cmerl.experiments.engines.base import EpisodeFinished, Event, Task, UnitFailed, UnitFinished
-from cmerl.experiments.units import play, sentence
+from cmerl.experiments.failures import sentence
+from cmerl.experiments.units import play
 
 FILES = ("manifest.json", "episodes.jsonl", "summary.json", "episodes.cache", ".lock", "journals", "run.log")
 
