@@ -100,8 +100,8 @@ class CMERL(Agent):
             fallback after it stay within ``limits`` and ``cost_budget``; "greedy"; "auto" is cautious where there is
             something to avoid.
         limits: columns of the observation, or their names, and (lo, hi) for each; None for an end that is open.
-        cost: a function of (obs, action, next_obs), or the key of ``info`` that has it, which an episode may spend
-            ``cost_budget`` of.
+        cost: a function of (obs, action, next_obs), or the key of ``info`` that has it.
+        cost_budget: how much of ``cost`` an episode may spend.
         fallback: what acts where nothing else is safe, and until enough was seen: a function of (obs, step), an
             action, or "greedy", which is the default.
         allowed: which actions are allowed at an observation: a function of (obs, action), or of (obs) with a truth
@@ -231,6 +231,14 @@ class CMERL(Agent):
         self.learner.end_episode()
         if proving is not None:
             proving.check_constants()
+
+    def lesson(self) -> dict[str, Any]:
+        """What the last episode taught; what exploring has cost cannot be read off the episode."""
+        return {**super().lesson(), "exploration": self.explorer.spec()}
+
+    def _relearn(self, lesson: dict[str, Any]) -> None:
+        super()._relearn(lesson)
+        self.explorer.restore(lesson.get("exploration", self.explorer.spec()))  # 0.1 had no account
 
     def _ingest(self, episodes: Sequence[LoggedEpisode]) -> None:
         self.learner.ingest(episodes)
