@@ -303,7 +303,7 @@ def test_a_displacement_that_fails_to_learn_is_as_before(monkeypatch: pytest.Mon
     before = dict(vars(embedding))
     for name in ("fit_shape", "concatenate"):
         with monkeypatch.context() as broken:
-            broken.setattr(module, name, lambda *_: (_ for _ in ()).throw(MemoryError("no room")))
+            broken.setattr(module, name, lambda *_, **__: (_ for _ in ()).throw(MemoryError("no room")))
             with pytest.raises(MemoryError):
                 embedding.update(data[100:])
         assert vars(embedding) == before

@@ -215,7 +215,7 @@ def test_what_a_failing_worker_logs_reaches_the_driver(unit) -> None:
 
 def test_a_worker_with_other_versions_is_refused(unit) -> None:
     (message,) = engine_module._work(unit, [], {**engine_module._versions(), "numpy": "1.0"}, [])
-    assert message["failure"].startswith("a worker has other versions than the driver")
+    assert message["failure"].message.startswith("a worker has other versions than the driver")
 
 
 def test_addresses_that_cannot_work_are_refused_in_a_sentence(unit, tmp_path) -> None:
