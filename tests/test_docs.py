@@ -9,12 +9,14 @@ import shlex
 import sys
 import tomllib
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
 from cmerl import cli
+from cmerl.errors import InputError
 from cmerl.experiments import tuning
 from cmerl.experiments.runner import check, load_spec
 
@@ -82,7 +84,10 @@ def test_a_spec_on_a_page_can_be_run(name: str, block: str, tmp_path: Path) -> N
         tuning.load(file)
         return
     spec = load_spec({"environments": ["cmerl/RiverSwim-v0"], **values}, {}, name)  # some show a few keys only
-    if spec.address is None:
+    if "StableBaselines" in block and find_spec("stable_baselines3") is None:  # it is several hundred megabytes
+        with pytest.raises(InputError, match=r"pip install 'cmerl\[baselines\]'"):
+            check(spec)
+    elif spec.address is None:
         check(spec)  # makes every environment with every agent
 
 
