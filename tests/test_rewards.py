@@ -195,8 +195,14 @@ def test_a_function_that_does_not_take_arrays_is_asked_row_by_row(paid, n):
 def test_a_function_that_answers_arrays_by_their_first_row_does_not_mislead_a_plan():
     table = np.arange(12.0).reshape(4, 3)
     states, actions = StateSpace.of(gymnasium.spaces.Discrete(4)), ActionSet.of(gymnasium.spaces.Discrete(3))
-    known = KnownReward(lambda state, action: table[np.ravel(state)[0], action], states, actions)
-    np.testing.assert_array_equal(known(np.array([[0.0], [1.0], [2.0], [3.0]])), table)
+    asked = []
+
+    def paid(state, action):
+        asked.append(np.size(state))
+        return table[np.ravel(state)[0], action]
+
+    np.testing.assert_array_equal(KnownReward(paid, states, actions)(np.array([[0.0], [1.0], [2.0], [3.0]])), table)
+    assert asked == [1] * 12  # row by row: no probe can be sure of a function
 
 
 def test_an_answer_for_the_first_row_alone_is_found_out_where_the_probe_could_not_tell():
