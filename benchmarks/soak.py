@@ -3,8 +3,8 @@
     python benchmarks/soak.py                          # 10⁶ steps in 10⁵ episodes
     python benchmarks/soak.py --steps 20000 --horizon 10
 
-For each tenth of the run this prints the memory of the process, its open files and the processor time of an episode; at the end
-the ratio of the last three tenths to the three before them: 1 is flat.
+For each tenth of the run this prints the memory of the process, its open files and the processor time of an episode;
+at the end the ratio of the last three tenths to the three before them: 1 is flat.
 """
 
 from __future__ import annotations
