@@ -7,7 +7,7 @@
 An agent has reached 90 % of the optimum at the end of the first ten episodes in a row whose mean return is 0.9 V*. A
 run that has not after ``--episodes`` is counted with that number, so that for the delta kernel the mean is a lower
 bound, and the ratio of the fitting kernel to it an upper one. How kernels were chosen
-is told in docs/domains.md. Intervals are percentile bootstraps of means over seeds, 95 %.
+is told in docs/how-to/own-kernel.md. Intervals are percentile bootstraps of means over seeds, 95 %.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Where the paper is wrong, silent or unusable: one reproduction for each item of the list in docs/method.md."""
+"""Where the paper is wrong, silent or unusable: one test for each item of docs/method/errata.md."""
 
 import math
 

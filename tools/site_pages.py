@@ -36,11 +36,14 @@ MODULES = (
 
 
 def on_config(config: Any) -> Any:
-    """Put pages that mkdocs.yml does not place at the end of How-to, so that none is out of reach."""
+    """Put a page that mkdocs.yml does not place at the end of its folder's section, so that none is out of reach."""
     placed = set(re.findall(r"[\w/-]+\.md", str(config["nav"])))
-    rest = [path.name for path in sorted(Path(config["docs_dir"]).glob("*.md")) if path.name not in placed]
-    how_to = next(section["How-to"] for section in config["nav"] if "How-to" in section)
-    how_to.extend(rest)
+    sections = {title.lower(): pages for section in config["nav"] for title, pages in section.items()}
+    folder = Path(config["docs_dir"])
+    for path in sorted(folder.rglob("*.md")):
+        name = path.relative_to(folder).as_posix()
+        if name not in placed:
+            sections[name.partition("/")[0]].append(name)
     return config
 
 
@@ -60,7 +63,8 @@ def on_files(files: Any, config: Any) -> Any:
 
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
     """Links to files outside of docs/, which readers of the repository can follow, as plain words."""
-    return re.sub(r"\[([^\]]+)\]\((?:\.\./)+[^)]*\)", r"\1", markdown)
+    up = "../" * (page.file.src_uri.count("/") + 1)
+    return re.sub(rf"\[([^\]]+)\]\({re.escape(up)}[^)]*\)", r"\1", markdown)
 
 
 def on_page_content(content: str, page: Any, config: Any, files: Any) -> str:

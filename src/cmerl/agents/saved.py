@@ -1,4 +1,4 @@
-"""What the file of a saved agent may hold, field by field: docs/formats.md says the same for people."""
+"""What the file of a saved agent may hold, field by field: docs/reference/formats.md says the same for people."""
 
 from __future__ import annotations
 

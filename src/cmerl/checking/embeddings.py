@@ -1,4 +1,4 @@
-"""Does an embedding keep what the method promises? The facts of docs/method.md, on whatever it is given."""
+"""Does an embedding keep what the method promises? The facts of docs/method/algorithm.md, on whatever it is given."""
 
 from __future__ import annotations
 

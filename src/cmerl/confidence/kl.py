@@ -1,6 +1,6 @@
 """Kullback–Leibler confidence balls around an empirical law: their radii, and the extreme mean within one.
 
-Proofs are in docs/derivations.md. Everything is vectorised: a law is a row of weights on K atoms, and leading axes
+Proofs are in docs/method/proofs.md. Everything is vectorised: a law is a row of weights on K atoms, and leading axes
 are independent problems.
 """
 

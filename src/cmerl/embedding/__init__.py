@@ -9,6 +9,7 @@ from cmerl.embedding.base import (
     Model,
     SmoothView,
     View,
+    is_kernel_embedding,
 )
 from cmerl.embedding.compressed.embedding import CompressedEmbedding
 from cmerl.embedding.compressed.sketches import compressed, fourier, nystrom
@@ -31,5 +32,6 @@ __all__ = [
     "View",
     "compressed",
     "fourier",
+    "is_kernel_embedding",
     "nystrom",
 ]

@@ -6,7 +6,7 @@ Planner and agents are written once against ``Model``; what only kernels on stat
 
 from __future__ import annotations
 
-from typing import Any, Protocol, TypeAlias, runtime_checkable
+from typing import Any, Protocol, TypeAlias, TypeGuard, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -185,3 +185,8 @@ class KernelEmbedding(Model, Protocol):
     def shrinkage(self, Zq: Points) -> FloatArray:
         """λ‖M⁻¹φ(z)‖ at the state-actions Zq (q,), or σ, which is never smaller."""
         ...
+
+
+def is_kernel_embedding(model: Model) -> TypeGuard[KernelEmbedding]:
+    """Whether a model has what proofs need."""
+    return isinstance(model, KernelEmbedding)

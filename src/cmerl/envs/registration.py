@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec
 from importlib.util import find_spec
 from types import ModuleType
@@ -72,8 +71,11 @@ def register_soon() -> None:
         sys.meta_path.insert(0, _AfterGymnasium())
 
 
-class _AfterGymnasium(MetaPathFinder):
-    """Lets Gymnasium be imported as ever, and then registers the worlds."""
+class _AfterGymnasium:
+    """Lets Gymnasium be imported as ever, and then registers the worlds.
+
+    A finder by its one method: to import ``importlib.abc`` for a base class takes as long as the rest of cmerl.
+    """
 
     def find_spec(self, fullname: str, path: Any, target: ModuleType | None = None) -> ModuleSpec | None:
         """The module's own spec, with a word added to its loader."""

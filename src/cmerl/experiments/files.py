@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ def write_json(path: Path, value: Any) -> None:
 def read_json(path: Path, most: int = 1 << 28) -> dict[str, Any]:
     """A JSON object of at most so many bytes, or one sentence on why not."""
     try:
-        value = json.loads(read_regular(path, most=most))
+        value = json.loads(read_regular(path, most=most), parse_float=_finite, parse_constant=_finite)
     except FileNotFoundError:
         raise InputError(f"there is no {path.name} in {str(path.parent)!r}") from None
     except OSError as error:
@@ -33,6 +34,14 @@ def read_json(path: Path, most: int = 1 << 28) -> dict[str, Any]:
         raise InputError(f"{path} is damaged: it is not JSON") from None
     if not isinstance(value, dict):
         raise InputError(f"{path} is damaged: it is not a JSON object")
+    return value
+
+
+def _finite(text: str) -> float:
+    """A number that JSON can hold: what is read may be written again, and infinity could not be."""
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError(f"{text} is no number of JSON")
     return value
 
 

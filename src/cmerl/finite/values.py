@@ -1,6 +1,6 @@
 """Values within KL balls of what was counted: optimistic ones, and both ends of the values of a policy.
 
-Rewards are shifted to start at 0, so a value with k steps to go lies in [0, k·width]. Proofs: docs/derivations.md.
+Rewards are shifted to start at 0, so a value with k steps to go lies in [0, k·width]. Proofs: docs/method/proofs.md.
 """
 
 from __future__ import annotations

@@ -13,9 +13,9 @@ error of the embedding is Gaussian with the posterior's covariance in z and that
 states, and where nothing is known a state leads anywhere.
 
 Constants: s = 0.3·``bonus_scale`` and s_r = s·½, ½ being the sub-Gaussian constant of a reward in [0, 1], at
-λ = 0.01; 0.3 was chosen on random worlds (docs/baselines.md, "Bonus scales"). With ``theory`` λ = 1, and in the place
-of 0.3 is √(2(G + log(1/δ))), G the information gain, as the proof of kernel Thompson sampling [Chowdhury and
-Gopalan 2017] inflates its posterior.
+λ = 0.01; 0.3 was chosen on random worlds (docs/evidence/baselines.md, "Bonus scales"). With ``theory`` λ = 1, and in
+the place of 0.3 is √(2(G + log(1/δ))), G the information gain, as the proof of kernel Thompson sampling [Chowdhury
+and Gopalan 2017] inflates its posterior.
 
 Differences: no paper has this agent with a joint operator draw; it carries no proof. Draws are joint on a dictionary
 of states and keep the variance outside of it (see gaussian_draws.py).

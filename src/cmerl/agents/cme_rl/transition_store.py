@@ -29,6 +29,7 @@ from cmerl.embedding import (
     Model,
     compressed,
     fourier,
+    is_kernel_embedding,
     nystrom,
 )
 from cmerl.errors import InputError
@@ -37,7 +38,6 @@ from cmerl.kernels import RBF, Delta, Kernel
 from cmerl.kernels.spec import from_spec, to_spec
 from cmerl.model_selection import Choice, choose_actor, displacement_is_better
 from cmerl.objects import ObjectTable
-from cmerl.planning import is_kernel_embedding
 from cmerl.rollback import all_or_nothing
 from cmerl.spaces import StateSpace
 from cmerl.spaces.resolution import rebind
