@@ -3,8 +3,8 @@
     python benchmarks/lsvi_ucb.py
 
 prints both times per plan and their ratio for several amounts of data, in seconds of CPU time, so that the load of
-the machine matters little. A whole episode is planning, acting, the environment and learning; the oracle that computes
-regret and the certificate are left out, as the loop has none.
+the machine matters little. A whole episode is planning, acting, the environment and learning; the oracle that
+computes regret and the certificate are left out, as the loop has none.
 """
 
 from __future__ import annotations
