@@ -1,4 +1,4 @@
-"""What a policy is worth: by playing it, or from data alone where that can be proven."""
+"""What a policy is worth: by playing it, or from data alone, with a proof where there can be one."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
+from cmerl import logs
 from cmerl.agents import door
+from cmerl.agents.fitted_evaluation import Estimate
+from cmerl.agents.practical_evaluation import Transitions, estimate, from_log
 from cmerl.agents.records import Policy, begin
 from cmerl.errors import InputError
 from cmerl.finite import Balls
@@ -40,9 +43,10 @@ class Value:
     """What a policy is worth from the first states, by data alone.
 
     Attributes:
-        lower: a bound from below that holds with probability 1 − delta; likewise ``upper``.
-        mean: by the law that was counted; what was never tried earns the least.
+        lower: the lower end of an interval that holds with probability 1 − delta; likewise ``upper``.
+        mean: the estimate; where it is proven, what was never tried earns the least.
         delta: the failure probability.
+        provable: whether that is proven; otherwise it was measured on small worlds.
         statement: the same in words.
     """
 
@@ -50,6 +54,7 @@ class Value:
     mean: float
     upper: float
     delta: float
+    provable: bool
     statement: str
 
 
@@ -100,16 +105,58 @@ def play(env: gymnasium.Env[Any, Any], policy: Policy, horizon: int, episodes: i
     return Returns(mean, (mean - half, mean + half), returns)
 
 
-def value_of(policy: Any, agent: Certified, start: Any = None) -> Value:
-    """Bounds on what any policy earns, from what an agent has seen: lower, mean and upper.
+def value_of(policy: Any, data: Any, start: Any = None, *, horizon: int | None = None, delta: float = 0.05) -> Value:
+    """What any policy earns, from data alone: lower, mean and upper.
 
-    They hold on finite worlds with a declared range of rewards, with probability 1 − delta at every time.
+    From an agent on a finite world with a declared range of rewards the interval is proven, at the agent's own delta.
+    From anything else it is practical: fitted Q evaluation, whose intervals were measured to cover as often as they
+    say on small worlds. ``provable`` and ``statement`` say which.
 
     Args:
-        policy: a function of (obs, step), a table (H, S), or anything with ``probabilities`` or ``table``.
-        agent: whose data count, played or logged.
-        start: the first observation; by default the first states of the episodes that it played.
+        policy: a function of (obs, step) or (obs), a table (H, S), a model of Stable-Baselines3, or anything with
+            ``probabilities`` or ``table`` where it is proven.
+        data: an agent, whose data count, played or logged; or logged episodes, as ``agent.fit`` takes them.
+        start: the first observation; by default the first states of the data.
+        horizon: steps of an episode; by default the agent's, or those of the longest episode.
+        delta: failure probability of an interval that is not proven.
     """
+    if getattr(data, "_ledger", None) is not None:
+        return _proven_value(policy, data, start)
+    if not 0.0 < delta < 1.0:
+        raise InputError(f"delta must lie between 0 and 1, not {delta!r}")
+    seen, steps = _seen(data, horizon)
+    if start is not None:
+        seen = seen._replace(starts=[start])
+    found = estimate(policy, seen, steps)
+    return _practical_value(found, delta, len(seen.rewards))
+
+
+def _seen(data: Any, horizon: int | None) -> tuple[Transitions, int]:
+    """Transitions of an agent or of a log, and the length of an episode."""
+    if callable(getattr(data, "transitions", None)) and hasattr(data, "horizon"):
+        return data.transitions(), data.horizon if horizon is None else horizon
+    if hasattr(data, "policy") and hasattr(data, "horizon"):
+        raise InputError(
+            f"a {type(data).__name__} keeps no transitions, and nothing can be proven: {data._books}; pass the "
+            "episodes themselves"
+        )
+    log = logs.read(data)
+    return from_log(log), max(map(len, log.episodes)) if horizon is None else horizon
+
+
+def _practical_value(found: Estimate, delta: float, transitions: int) -> Value:
+    from scipy.stats import norm  # slow to import
+
+    half = float(norm.ppf(1.0 - delta / 2.0)) * found.deviation
+    words = (
+        f"By {transitions} transitions the policy earns {found.mean:.4g} an episode, between {found.mean - half:.4g} "
+        f"and {found.mean + half:.4g} with confidence {1 - delta:g}. This is not proven: it was measured on small "
+        f"worlds. The data say nothing of about {found.unsupported:.0%} of what the policy does."
+    )
+    return Value(found.mean - half, found.mean, found.mean + half, delta, False, words)
+
+
+def _proven_value(policy: Any, agent: Certified, start: Any) -> Value:
     balls, weights = _balls(agent, start)
     probabilities = agent._probabilities(policy)
     shift = balls.world.r_min * balls.world.horizon
@@ -122,7 +169,7 @@ def value_of(policy: Any, agent: Certified, start: Any = None) -> Value:
     words = (
         f"With probability at least {1 - delta:g}, the policy earns between {lower:.4g} and {upper:.4g} an episode."
     )
-    return Value(lower, mean, upper, delta, words)
+    return Value(lower, mean, upper, delta, True, words)
 
 
 def pessimistic_policy(agent: Certified, start: Any = None) -> PessimisticPolicy:
