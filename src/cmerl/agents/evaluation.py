@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import gymnasium
 import numpy as np
@@ -11,7 +12,6 @@ from numpy.typing import NDArray
 
 from cmerl import logs
 from cmerl.agents import door
-from cmerl.agents.fitted_evaluation import Estimate
 from cmerl.agents.practical_evaluation import Transitions, estimate, from_log
 from cmerl.agents.records import Policy, begin
 from cmerl.errors import InputError
@@ -47,6 +47,7 @@ class Value:
         mean: the estimate; where it is proven, what was never tried earns the least.
         delta: the failure probability.
         provable: whether that is proven; otherwise it was measured on small worlds.
+        unsupported: the share of what the policy does that the data say nothing of; 0 where it is proven.
         statement: the same in words.
     """
 
@@ -55,6 +56,7 @@ class Value:
     upper: float
     delta: float
     provable: bool
+    unsupported: float
     statement: str
 
 
@@ -125,10 +127,7 @@ def value_of(policy: Any, data: Any, start: Any = None, *, horizon: int | None =
     if not 0.0 < delta < 1.0:
         raise InputError(f"delta must lie between 0 and 1, not {delta!r}")
     seen, steps = _seen(data, horizon)
-    if start is not None:
-        seen = seen._replace(starts=[start])
-    found = estimate(policy, seen, steps)
-    return _practical_value(found, delta, len(seen.rewards))
+    return practical_value(policy, seen if start is None else seen._replace(starts=[start]), steps, delta)
 
 
 def _seen(data: Any, horizon: int | None) -> tuple[Transitions, int]:
@@ -144,20 +143,22 @@ def _seen(data: Any, horizon: int | None) -> tuple[Transitions, int]:
     return from_log(log), max(map(len, log.episodes)) if horizon is None else horizon
 
 
-def _practical_value(found: Estimate, delta: float, transitions: int) -> Value:
+def practical_value(policy: Any, seen: Transitions, horizon: int, delta: float) -> Value:
+    """An interval by fitted Q evaluation."""
     from scipy.stats import norm  # slow to import
 
+    found, transitions = estimate(policy, seen, horizon), len(seen.rewards)
     half = float(norm.ppf(1.0 - delta / 2.0)) * found.deviation
     words = (
         f"By {transitions} transitions the policy earns {found.mean:.4g} an episode, between {found.mean - half:.4g} "
         f"and {found.mean + half:.4g} with confidence {1 - delta:g}. This is not proven: it was measured on small "
         f"worlds. The data say nothing of about {found.unsupported:.0%} of what the policy does."
     )
-    return Value(found.mean - half, found.mean, found.mean + half, delta, False, words)
+    return Value(found.mean - half, found.mean, found.mean + half, delta, False, found.unsupported, words)
 
 
 def _proven_value(policy: Any, agent: Certified, start: Any) -> Value:
-    balls, weights = _balls(agent, start)
+    balls, weights = _balls(agent, None if start is None else [start])
     probabilities = agent._probabilities(policy)
     shift = balls.world.r_min * balls.world.horizon
     (_, low), (_, high) = balls.evaluate(probabilities, -1), balls.evaluate(probabilities, 1)
@@ -169,17 +170,31 @@ def _proven_value(policy: Any, agent: Certified, start: Any) -> Value:
     words = (
         f"With probability at least {1 - delta:g}, the policy earns between {lower:.4g} and {upper:.4g} an episode."
     )
-    return Value(lower, mean, upper, delta, True, words)
+    return Value(lower, mean, upper, delta, True, 0.0, words)
 
 
-def pessimistic_policy(agent: Certified, start: Any = None) -> PessimisticPolicy:
-    """The policy with the highest lower bound, by data alone; refused where that bound says nothing.
+class PessimisticValues(NamedTuple):
+    """The best values at the lower end of what the data leave possible.
 
-    Args:
-        agent: whose data count, played or logged.
-        start: the first observation; by default the first states of the episodes that it played.
+    Attributes:
+        balls: what they leave possible.
+        Q: (H, S, A), less the least reward per step; likewise V (H + 1, S).
+        lower: of the value from the first states, in the environment's units.
+        delta: the failure probability.
+        statement: the same in words.
     """
-    balls, weights = _balls(agent, start)
+
+    balls: Balls
+    Q: FloatArray
+    V: FloatArray
+    lower: float
+    delta: float
+    statement: str
+
+
+def pessimistic_values(agent: Certified, starts: Sequence[Any] | None = None) -> PessimisticValues:
+    """Values of the policy with the highest lower bound; refused where that bound says nothing."""
+    balls, weights = _balls(agent, starts)
     Q, V = balls.evaluate(None, -1)
     world, delta = balls.world, balls.budget.delta
     least = world.r_min * world.horizon
@@ -191,19 +206,30 @@ def pessimistic_policy(agent: Certified, start: Any = None) -> PessimisticPolicy
             f"state-actions do not prove more than the least possible return, {least:g}; log more episodes"
         )
     words = f"With probability at least {1 - delta:g}, this policy earns {bound + least:.4g} an episode or more."
-    return PessimisticPolicy(bound + least, delta, words, Q.argmax(axis=2), agent._first_numbers)
+    return PessimisticValues(balls, Q, V, bound + least, delta, words)
 
 
-def _balls(agent: Certified, start: Any) -> tuple[Balls, FloatArray]:
+def pessimistic_policy(agent: Certified, start: Any = None) -> PessimisticPolicy:
+    """The policy with the highest lower bound, by data alone; refused where that bound says nothing.
+
+    Args:
+        agent: whose data count, played or logged.
+        start: the first observation; by default the first states of the episodes that it played.
+    """
+    found = pessimistic_values(agent, None if start is None else [start])
+    return PessimisticPolicy(found.lower, found.delta, found.statement, found.Q.argmax(axis=2), agent._first_numbers)
+
+
+def _balls(agent: Certified, starts: Sequence[Any] | None) -> tuple[Balls, FloatArray]:
     """What the data leave possible, and the weights of first states (S,)."""
     ledger = agent._ledger
     if ledger is None:
         raise InputError(f"nothing can be proven from these data: {agent._books}")
     if ledger.void is not None:
         raise InputError(f"nothing is proven of these data: {ledger.void}")
-    if start is not None:
-        weights = np.zeros(ledger.world.states)
-        weights[int(start) - agent._first_numbers[0]] = 1.0
+    if starts is not None:
+        numbers = [int(start) - agent._first_numbers[0] for start in starts]
+        weights = np.bincount(numbers, minlength=ledger.world.states) / len(numbers)
     elif ledger.starts.sum() > 0:
         weights = ledger.starts / ledger.starts.sum()
     else:

@@ -36,7 +36,7 @@ class EvaluationSettings:
     """
 
     centres: int = 200
-    fit_rows: int = 150
+    fit_rows: int = 120
     passes: int = 2
     constant: float = 1e-6
     least_rows: int = 20
@@ -109,7 +109,7 @@ def evaluate_steps(steps: Steps, horizon: int, settings: EvaluationSettings) -> 
         Y = Y[:, Y.std(axis=0) > 1e-9]
         if not Y.shape[1]:  # all rewards are alike
             Y = scaled.Z[some] - scaled.Z[some].mean(axis=0)
-        shape = fit(scaled.Z[some], Y / np.maximum(Y.std(axis=0), 1e-12), start=shape, most_steps=30)
+        shape = fit(scaled.Z[some], Y / np.maximum(Y.std(axis=0), 1e-12), start=shape, most_steps=20)
         found = regress(scaled, horizon, shape, settings)
         targets = found[1]
     assert found is not None
@@ -134,7 +134,10 @@ def regress(
     moments = Cholesky.of(phi.T @ (w[:, None] * phi) + basis.penalty, 1e-10 * len(phi))
 
     # backwards: Q_h = φᵀc_h
-    coef, left, sizes = [], [], []
+    least, most = float(steps.rewards.min()), float(steps.rewards.max())
+    if not steps.alive.all():  # after an end nothing is paid
+        least, most = min(least, 0.0), max(most, 0.0)
+    coef, left, sizes, inside = [], [], [], []
     follows = [basis(steps.after(step)) for step in range(1, horizon)]
     lacks = [basis.lack(phi_h) for phi_h in follows]
     value, kept = np.zeros(len(phi)), []
@@ -145,8 +148,11 @@ def regress(
         left.append(y - phi @ c)
         sizes.append(np.sqrt(max(float(y @ (w * left[-1])), 0.0) / (shape.ridge * len(y))))  # of the signal
         kept.append(y)
-        value = follows[step - 1] @ c if step else value
-    coef, left, sizes = coef[::-1], left[::-1], sizes[::-1]
+        if step:
+            bounds, value = ((horizon - step) * least, (horizon - step) * most), follows[step - 1] @ c
+            inside.append((value > bounds[0]) & (value < bounds[1]))
+            value = np.clip(value, *bounds)  # what cannot be is no value, and has no slope
+    coef, left, sizes, inside = coef[::-1], left[::-1], sizes[::-1], inside[::-1]
 
     # forwards: how often the policy comes by, as weights on the transitions
     first = basis(steps.first)
@@ -162,9 +168,11 @@ def regress(
         smoothing += sizes[step] ** 2 * (hidden + away) ** 2
         unsupported += away / max(float(np.abs(going).sum()), 1e-300)
         if step + 1 < horizon:
-            going = w * visits * steps.alive
+            going = w * visits * steps.alive * inside[step]
             at, lack = follows[step].T @ going, lacks[step]
-    estimate = Estimate(float(firsts.mean()), influence, leverage, firsts, float(np.sqrt(smoothing)), unsupported / horizon)
+    estimate = Estimate(
+        float(firsts.mean()), influence, leverage, firsts, float(np.sqrt(smoothing)), unsupported / horizon
+    )
     return estimate, np.column_stack([kept[i] for i in sorted({0, len(kept) // 2, len(kept) - 1})])
 
 

@@ -65,7 +65,7 @@ def estimate(policy: Any, data: Transitions, horizon: int, settings: EvaluationS
     steps = Steps(
         np.hstack([states(data.observations), actions(data.actions)]),
         data.rewards,
-        1.0 - data.terminated,
+        np.where(data.terminated, 0.0, 1.0),
         after,
         np.hstack([starts, actions(act(data.starts, 0))]),
     )
@@ -130,7 +130,7 @@ def act_many(policy: Any) -> ActMany:
             "it with agent.evaluate(env), or evaluate the policy that it exports"
         )
     if callable(getattr(policy, "act_many", None)):
-        return lambda observations, step: policy.act_many(observations, step)  # type: ignore[no-any-return]
+        return lambda observations, step: policy.act_many(observations, step)
     if callable(getattr(policy, "predict", None)):  # a model of Stable-Baselines3
         return lambda observations, step: list(policy.predict(np.stack(observations), deterministic=True)[0])
     if isinstance(policy, list | np.ndarray):

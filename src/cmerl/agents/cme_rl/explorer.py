@@ -46,8 +46,13 @@ class Explorer:
         planner = self._planner
         self.wishes = wishes
         self.supervision = Supervision.of(wishes, env, planner.states, planner.actions, planner.horizon)
-        if self.supervision.supervisor is not None:
-            planner.model.keep_log()  # forecasts are made from it
+        if self.supervision.supervisor is not None or self.pessimistic:
+            planner.model.keep_log()  # forecasts and lower bounds are made from it
+
+    @property
+    def pessimistic(self) -> bool:
+        """Whether plans are for a world as bad as the data allow."""
+        return self.wishes.attitude == "pessimistic"
 
     @property
     def explores(self) -> bool:
