@@ -78,6 +78,16 @@ def test_user_pages_are_short() -> None:
     assert sum(words.values()) <= 11_000, words
 
 
+def test_walks_through_the_code_are_short_and_name_what_is_there() -> None:
+    walks = (ROOT / "docs" / "develop" / "one-episode.md").read_text(encoding="utf-8").split("\n## ")[1:]
+    assert len(walks) == 4
+    for walk in walks:
+        assert 3 <= len(re.findall(r"^\d+\. ", walk, re.MULTILINE)) <= 12, walk.splitlines()[0]
+        for name, target in re.findall(r"\[`([\w.]+)`[^\]]*\]\((?:\.\./)+(src/[^)]+\.py)\)", walk):
+            source = (ROOT / target).read_text(encoding="utf-8")
+            assert re.search(rf"^\s*(def|class) {name.split('.')[-1]}\b", source, re.MULTILINE), (name, target)
+
+
 # --- specs ---
 
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 
+import gymnasium
 import numpy as np
 import pytest
 
+import cmerl
 from cmerl.acting import Greedy, Spending
 from cmerl.confidence import FailureBudget, Practical, Problem
 from cmerl.confidence import Greedy as NoBonus
@@ -98,3 +100,37 @@ def test_charges_scale_with_the_units_of_rewards() -> None:
     small, large = (Account().allowance(3, spread) for spread in (1e-6, 1e6))
     assert large.left / small.left == pytest.approx(1e12)
     assert large.tie / small.tie == pytest.approx(1e12)
+
+
+def test_no_more_is_paid_than_can_be_won() -> None:
+    account = Account(balance=4.0)
+    assert account.allowance(2, 10.0, 3.0).left == 3.0  # neither kept
+    assert Account().allowance(2, 10.0, 3.0).left == pytest.approx(0.1 * 3.0 / 2)  # nor deposited
+    assert account.allowance(2, 10.0, -1.0).left == 0.0
+    assert account.allowance(2, 10.0, 30.0).left == account.allowance(2, 10.0).left
+    assert account.allowance(2, 10.0, 0.0).tie == account.allowance(2, 10.0).tie  # ties are free all the same
+
+
+def test_the_prospect_is_what_the_ceiling_leaves_above_the_usual_return() -> None:
+    """After five episodes a step may yet pay a fifth of the range more than was seen, within what is believed."""
+    env = FakeLine()
+    agent = cmerl.CMERL(env, horizon=10, seed=0).learn(5)
+    lo, hi = agent.planner.rewards.believed_step_rewards
+    latest = sorted(record.ret for record in agent.history[-3:])
+    expected = 10 * min(hi + (hi - lo) / 5, agent.planner.rewards.bounds[1]) - latest[1]
+    assert agent.explorer.prospect() == pytest.approx(expected)
+
+
+class FakeLine(gymnasium.Env):
+    """A point on a line, paid for where it is."""
+
+    observation_space = gymnasium.spaces.Box(-5.0, 5.0, (1,))
+    action_space = gymnasium.spaces.Box(-1.0, 1.0, (1,))
+
+    def reset(self, *, seed=None, options=None):
+        self._x = np.zeros(1)
+        return self._x.astype(np.float32), {}
+
+    def step(self, action):
+        self._x = np.clip(self._x + 0.1 * np.asarray(action, dtype=float), -1.0, 1.0)
+        return self._x.astype(np.float32), float(np.exp(-np.square(self._x[0] - 0.5))), False, False, {}

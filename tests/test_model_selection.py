@@ -126,7 +126,7 @@ def test_of_one_case_there_is_no_standard_error() -> None:
 
 
 def test_simulating_plans_together_gives_what_each_gives_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Noise, "at", lambda self, step: np.zeros((4, 2)))
+    monkeypatch.setattr(Noise, "at", lambda self, step, x, starts: np.zeros(x.shape))
     data = walk(0.0, n=600)
     places = np.asarray(data.next_states)[:, 0]
     rewards, ended = np.sin(5 * places), places > 0.8
@@ -286,19 +286,32 @@ def test_where_all_rewards_are_alike_nothing_is_searched_for_and_exploring_is_fr
     assert found.promised == pytest.approx(-10.0)
 
 
-def test_the_noise_of_a_simulation_is_drawn_from_residuals_and_the_same_for_all() -> None:
-    residuals = np.random.default_rng(0).normal(size=(30, 2))
-    one, other = Noise(residuals, 5, 3), Noise(residuals, 5, 3)
+def test_the_noise_of_a_simulation_is_drawn_from_residuals_nearby_and_the_same_for_all() -> None:
+    rng = np.random.default_rng(0)
+    states, residuals = rng.normal(size=(30, 2)), rng.normal(size=(30, 2))
+    one, other = (Noise(states, residuals, 5, 3, near=4) for _ in range(2))
+    asked, drawn = rng.normal(size=(3, 2)), []
     for step in range(5):
-        np.testing.assert_array_equal(one.at(step), other.at(step))
-        assert all(row in residuals for row in one.at(step))
+        found = one.at(step, asked, np.arange(3))
+        np.testing.assert_array_equal(found, other.at(step, asked, np.arange(3)))
+        for at, row in zip(asked, found, strict=True):
+            nearest = np.argsort(np.square(states - at).sum(axis=1))[:4]
+            drawn.append(int(np.flatnonzero((residuals[nearest] == row).all(axis=1))[0]))
+    assert len(set(drawn)) > 1  # not always the nearest
+
+
+def test_noise_follows_the_start_that_a_state_came_from() -> None:
+    states, residuals = np.zeros((30, 1)), np.arange(30.0)[:, None]
+    noise = Noise(states, residuals, 1, 8, near=30)
+    together = noise.at(0, np.zeros((8, 1)), np.arange(8))
+    np.testing.assert_array_equal(noise.at(0, np.zeros((2, 1)), np.array([5, 2])), together[[5, 2]])
 
 
 def test_simulating_a_search_adds_up_what_is_earned_until_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
     data = walk(0.0, n=600)
     places = np.asarray(data.next_states)[:, 1]
     embedding = learned(Transitions.of(data.Z, data.next_states, np.sin(5 * places) - 1.5, places > 0.9))
-    monkeypatch.setattr(Noise, "at", lambda self, step: np.zeros((2, 2)))
+    monkeypatch.setattr(Noise, "at", lambda self, step, x, starts: np.zeros(x.shape))
     monkeypatch.setattr(MPC, "begin_episode", lambda self, *_: Alternating())
     problem = Problem(12, 2.5, RBF(0.1), Matern(1.5, 0.1), None, FailureBudget(0.5, learned_reward=True))
     plan = make_plan([embedding], Task(problem, Greedy(), -2.5), episode=1, order=np.arange(2))

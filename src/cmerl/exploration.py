@@ -7,13 +7,17 @@ any Q_g, with V_g = max_b Q_g and V_g = 0 at the end,
     V_g(s_1) − return = Σ charges + Σ [Q_g(s_t, a_t) − r_t − V_g(s_{t+1})],
 
 so what exploring costs beyond the model's errors is what was charged: at most rate·S·(1 + ln T) in T episodes, S the
-spread of returns. Deposits diverge, so nothing is starved. With an empty account h breaks the ties of g: where no
-reward was ever seen, exploring is free.
+spread of returns. As long as there is something to win, deposits diverge, so nothing is starved. S is never more than
+the prospect, what the ceiling of returns exceeds the usual return by: a deviation leads to where errors of the model
+are large, and where all that is known to exist is earned already, they would be paid for nothing. With an empty
+account h breaks the ties of g: where no reward was ever seen, exploring is free.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+
+import numpy as np
 
 TIE = 1e-6  # of the spread of returns: charges below this are rounding
 
@@ -25,16 +29,24 @@ class Account:
     Attributes:
         balance: what is left.
         spent: all that was charged so far.
-        rate: of the spread of returns that the t-th episode deposits, over t.
+        rate: of the spread of returns, or of the prospect if that is less, that the t-th episode deposits, over t.
     """
 
     balance: float = 0.0
     spent: float = 0.0
     rate: float = 0.1
 
-    def allowance(self, episode: int, spread: float) -> Allowance:
-        """What the t-th episode may spend: the balance and its deposit, at most the spread of returns."""
-        return Allowance(min(self.balance + self.rate * spread / max(episode, 1), spread), TIE * spread)
+    def allowance(self, episode: int, spread: float, prospect: float = np.inf) -> Allowance:
+        """What the t-th episode may spend: the balance and its deposit.
+
+        Args:
+            episode: t.
+            spread: of returns.
+            prospect: by how much the next return may exceed the usual one, as far as is known: no more than that is
+                worth paying.
+        """
+        most = min(spread, max(prospect, 0.0))
+        return Allowance(min(self.balance + self.rate * most / max(episode, 1), most), TIE * spread)
 
     def after(self, allowance: Allowance) -> Account:
         """The account after an episode."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -208,11 +209,12 @@ def choose_actor(
     compared = hi > lo  # else nothing is known to search for
     some = starts[-settings.search_starts :]
     if compared:
-        actors |= {mpc: simulate_search(mpc, plan, some, steps) for mpc in settings.searches}
+        candidates = settings.searches if len(some) > 1 else settings.searches[-1:]  # one start proves nothing
+        actors |= {mpc: simulate_search(mpc, plan, some, steps) for mpc in candidates}
         reasons["simulated returns"] = ", ".join(f"{_name(one)} {found.mean():.4g}" for one, found in actors.items())
     actor = now.actor if now is not None and now.compared and now.actor in actors else next(reversed(list(actors)))
     for challenger in sorted(actors, key=lambda one: -float(actors[one].mean())):
-        if len(some) > 1 and exceeds(actors[challenger], actors[actor]):  # one start proves nothing
+        if len(some) > 1 and exceeds(actors[challenger], actors[actor]):
             actor = challenger
             break
     log.debug("simulated returns: %s", reasons)
@@ -262,11 +264,11 @@ def simulate_search(mpc: MPC, plan: Plan, starts: FloatArray, horizon: int) -> F
     assert isinstance(view, DisplacementView)
     actor = mpc.begin_episode(plan, view.actions, ())
     x, totals, alive = view.scaled(starts).astype(np.float32), np.zeros(len(starts)), np.ones(len(starts), dtype=bool)
-    noise = Noise(view.dynamics.residuals, horizon, len(starts))
+    noise, start = Noise(view.dynamics.data.x, view.dynamics.residuals, horizon, len(x)), np.arange(len(x))
     for step in range(horizon):
         features = actor.features(x, step).astype(np.float32)
         y, rewards, ended = view.dynamics.quick_step(x, features)
-        y = y + noise.at(step).astype(np.float32)
+        y = y + noise.at(step, x, start).astype(np.float32)
         totals[alive] += rewards[alive]
         x = np.where(alive[:, None], y, x)
         if ended is not None:
@@ -277,18 +279,29 @@ def simulate_search(mpc: MPC, plan: Plan, starts: FloatArray, horizon: int) -> F
 
 
 class Noise:
-    """What the model leaves unexplained, drawn from its residuals: the same for all candidates.
+    """What the model leaves unexplained around a state, drawn from residuals nearby: alike for all candidates.
 
-    A model that is taken for the world promises too much for what balances on a knife's edge.
+    A model that is taken for the world promises too much for what balances on a knife's edge. Errors made far away
+    say nothing of that edge: one blow against a wall would be dealt to all that stands.
+
+    Args:
+        states: that residuals belong to (n, d), in the units of the model.
+        residuals: (n, d).
+        horizon: steps of a simulation.
+        starts: simulated side by side.
+        near: residuals that one is drawn from.
     """
 
-    def __init__(self, residuals: FloatArray, horizon: int, starts: int) -> None:
-        self._residuals = residuals
-        self._rows = np.random.default_rng((horizon, starts)).integers(0, len(residuals), (horizon, starts))
+    def __init__(self, states: FloatArray, residuals: FloatArray, horizon: int, starts: int, near: int = 10) -> None:
+        from scipy.spatial import cKDTree  # slow to import
 
-    def at(self, step: int) -> FloatArray:
-        """Of a step, for every start (k, d)."""
-        return np.asarray(self._residuals[self._rows[step]])
+        self._tree, self._residuals, self._near = cKDTree(states), residuals, min(near, len(states))
+        self._ranks = np.random.default_rng((horizon, starts)).integers(0, self._near, (horizon, starts))
+
+    def at(self, step: int, states: NDArray[Any], starts: NDArray[np.intp]) -> FloatArray:
+        """At a step, for states (q, d) that were reached from the given starts (q,)."""
+        rows = np.asarray(self._tree.query(states, k=np.arange(1, self._near + 1))[1])
+        return np.asarray(self._residuals[rows[np.arange(len(starts)), self._ranks[step, starts]]])
 
 
 def simulate(model: DisplacementEmbedding, plans: Mapping[int, Plan], starts: FloatArray, horizon: int) -> FloatArray:
@@ -297,12 +310,13 @@ def simulate(model: DisplacementEmbedding, plans: Mapping[int, Plan], starts: Fl
     owner = np.repeat(np.arange(len(plans)), len(starts))
     repeats = np.array(list(plans))
     states, totals, alive = np.tile(starts, (len(plans), 1)), np.zeros(len(owner)), np.arange(len(owner))
-    noise = Noise(model.left_out_residuals, horizon, len(starts))
+    noise = Noise(model.view.dynamics.data.x, model.left_out_residuals, horizon, len(starts))
     for step in range(horizon):
         grid = replace(model.view, repeat=repeats[owner[alive]]).grid(states)
         which = np.choose(owner[alive], [plan.act_on(grid, states, step) for plan in plans.values()])
+        unexplained = noise.at(step, model.view.scaled(states), alive % len(starts))
         states, rewards, ended = model.step(states, which)
-        states = states + noise.at(step)[alive % len(starts)]
+        states = states + unexplained
         totals[alive] += rewards
         states, alive = states[~ended], alive[~ended]
         if not len(alive):

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cmerl.acting.icem import Channels, Search, noise_bank
+from cmerl.acting.policy_iteration import Backup, modified_policy_iteration
 from cmerl.embedding.displacement.dynamics import Dynamics
 from cmerl.embedding.displacement.regression import farthest_points
 from cmerl.kernels.fitting import Fit, fit
@@ -40,6 +41,7 @@ class TerminalSettings:
         own: variations of what was done there, tried besides.
         length: steps of a sequence.
         rounds: of value iteration between fits of the kernel.
+        sweeps: of each round that take the best sequences for granted.
         fits: of the kernel.
         fit_rows: landmarks that it is fitted to.
         fear: what V takes off where nothing is known, as a share of V less the least, where ends are costly.
@@ -51,7 +53,8 @@ class TerminalSettings:
     sequences: int = 20
     own: int = 12
     length: int = 8
-    rounds: int = 60
+    rounds: int = 15
+    sweeps: int = 8
     fits: int = 2
     fit_rows: int = 150
     fear: float = 1.0
@@ -214,7 +217,7 @@ def fitted_value(
     earned, ends, over = _roll(dynamics, X.astype(np.float32), tried, discount)
     k, later = tried.shape[1], np.float32(discount ** tried.shape[2])
     flat = ends.reshape(-1, d)
-    unknown = pessimism * dynamics.novelty_of(flat).reshape(m, k) if pessimism else np.float32(0.0)
+    unknown = np.float32(pessimism) * (dynamics.novelty_of(flat) if pessimism else np.zeros(m * k, np.float32))
     order = rng.permutation(m)
     halves = [np.sort(order[: m // 2]), np.sort(order[m // 2 :])]
     shape = Fit(np.full(d, 2.0 * shortest), LEAST_RIDGE, 0.0)
@@ -224,15 +227,8 @@ def fitted_value(
         Q = (X / shape.lengthscales).astype(np.float32)
         inverse = _inverses(X / shape.lengthscales, halves, max(shape.ridge, LEAST_RIDGE))
         K = _kernel(flat / shape.lengthscales.astype(np.float32), Q)
-        for _ in range(settings.rounds):
-            mean = v.mean()
-            coef = (inverse @ (v - mean).astype(np.float32)).T
-            follows = np.clip((K @ coef).min(axis=1) + np.float32(mean), *bounds).reshape(m, k)
-            follows = follows - unknown * (follows - v.min())
-            new = (earned + later * ~over * follows).max(axis=1).astype(np.float64)
-            change, v = float(np.abs(new - v).max()), new
-            if change < tolerance:
-                break
+        backup = Backup(K, earned.ravel(), later * ~over.ravel(), unknown.ravel(), inverse, bounds)
+        v = modified_policy_iteration(backup, v, k, tolerance, settings.rounds, settings.sweeps)
         if i == settings.fits or v.std() < 1e-9:
             break
         rows = np.sort(rng.permutation(m)[: settings.fit_rows])
@@ -241,8 +237,7 @@ def fitted_value(
             break
         found = fit(X[rows], (part / part.std())[:, None], start=shape, most_steps=12)
         shape = Fit(np.maximum(found.lengthscales, shortest), found.ridge, found.evidence)
-    mean = float(v.mean())
-    coef = (inverse @ (v - mean).astype(np.float32)).T
+    mean, coef = backup.regressed(v)
     scales = shape.lengthscales.astype(np.float32)
     return TerminalValue(Q, scales, np.ascontiguousarray(coef), mean, bounds, v, dynamics, pessimism)
 

@@ -14,6 +14,7 @@ from cmerl.agents.cme_rl.planner import AnyPlan, Planner
 from cmerl.agents.cme_rl.supervision import Data, Supervision, Wishes
 from cmerl.agents.policies import PlanEpisode, PlanPolicy
 from cmerl.exploration import Account, Allowance
+from cmerl.optimism import Situation
 from cmerl.planning import Plan
 
 __all__ = ["Explorer", "Wishes"]
@@ -94,7 +95,7 @@ class Explorer:
         if model.displacement is None or self.free:
             return None
         returns = [*(record.ret for record in self._history), model.choice.promised]
-        allowance = self.account.allowance(len(self._history) + 1, max(returns) - min(returns))
+        allowance = self.account.allowance(len(self._history) + 1, max(returns) - min(returns), self.prospect())
         if self._played is not None and replans:
             allowance = self._played
         if isinstance(actor, MPC) and actor.value == "fitted":
@@ -102,6 +103,16 @@ class Explorer:
         greedy = self._planner.plan(explore=False)
         assert isinstance(greedy, Plan)
         return Spending(allowance, greedy)
+
+    def prospect(self, usual: int = 3) -> float:
+        """By how much the best return that is thought possible exceeds the median of the last few."""
+        planner = self._planner
+        situation = Situation(
+            planner.rewards, planner.horizon, planner.now().learned, max_return=planner.options.max_return
+        )
+        most = float(planner.optimism.ceilings(situation).cap[0]) + planner.horizon * planner.rewards.bounds[0]
+        latest = [record.ret for record in self._history[-usual:]]
+        return most - float(np.median(latest)) if latest else np.inf
 
     def begin(self, play: Any) -> None:
         """An episode, or the rest of it, plays by this."""
