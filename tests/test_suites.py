@@ -23,6 +23,8 @@ SUITES = sorted(set((ROOT / "suites").glob("*.toml")) - {CONTROL})
 KEPT = ROOT / "benchmarks" / "results"
 TABLES = {  # the suites that a file of kept regrets comes from
     "comparison": ["comparison", "cliffwalking"],
+    "structured": ["structured"],
+    "linear-quadratic": ["linear-quadratic"],
 }
 
 
