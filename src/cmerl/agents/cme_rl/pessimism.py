@@ -18,8 +18,6 @@ from cmerl.optimism import Ceilings
 if TYPE_CHECKING:
     from cmerl.agents.cme_rl.algorithm import Algorithm1
 
-MOST_UNSUPPORTED = 0.5
-
 
 @dataclass(frozen=True)
 class BoundedPolicy(PlanPolicy):
@@ -77,10 +75,10 @@ def pessimistic_policy(agent: Algorithm1, data: Transitions) -> BoundedPolicy:
     return BoundedPolicy(plan, **about, lower=value.lower, delta=agent.options.delta, provable=False, statement=words)
 
 
-def _supported(value: Value, agent: Algorithm1) -> Value:
-    """Refuse a bound that says nothing."""
+def _supported(value: Value, agent: Algorithm1, *, most: float = 0.5) -> Value:
+    """Refuse a bound that says nothing, or that rests on less than half of what the policy does."""
     least = agent.rewards.bounds[0] * agent.horizon
-    if value.unsupported > MOST_UNSUPPORTED:
+    if value.unsupported > most:
         raise InputError(
             f"the data support no policy: they say nothing of {value.unsupported:.0%} of what the best one would do; "
             "log more episodes"
