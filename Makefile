@@ -19,7 +19,7 @@ help:
 	@echo "make lint    ruff, mypy --strict, import-linter"
 	@echo "make format  let ruff rewrite the sources"
 	@echo "make bench   measure and print every ratio in benchmarks/"
-	@echo "make picture draw the pictures of the README anew"
+	@echo "make picture draw the pictures of the README and the examples, and make the notebooks, anew"
 	@echo "make lowest  try the package with the lowest versions that it allows"
 	@echo "make dist    build the sdist and the wheel, twice, and check them"
 	@echo "make docs    build the documentation into site/"
@@ -78,7 +78,7 @@ picture: setup browser
 
 dist: setup
 	$(BIN)/python -m pip install --quiet --group release
-	$(BIN)/python tools/dist.py
+	$(BIN)/python tools/dist.py $(if $(ADDRESS),--address $(ADDRESS))
 
 docs: setup
 	$(BIN)/mkdocs build --strict --quiet

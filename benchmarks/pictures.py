@@ -1,6 +1,6 @@
-"""Draw the pictures of the README anew: the demonstration's page, and CME-RL exploring a disc.
+"""Draw pictures of the documentation anew: the demonstration's page, CME-RL exploring a disc, and the examples' own.
 
-python benchmarks/pictures.py
+python benchmarks/pictures.py [--only page|animation|examples]
 
 needs chromium and chromium-driver for the page.
 """
@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import argparse
 import io
+import shutil
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -96,17 +98,29 @@ def frame(env: Any, record: Any, paths: list[Any], layers: list[Any]) -> Image.I
     return image.quantize(COLOURS, method=Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE)
 
 
+def examples() -> None:
+    """The figures of the cases, and those of the notebooks, which are made anew."""
+    for case in ("battery", "inventory"):
+        with tempfile.TemporaryDirectory() as folder:
+            command = [sys.executable, str(ROOT / "examples" / f"{case}.py"), "--out", folder]
+            subprocess.run(command, check=True)
+            shutil.copy(Path(folder) / f"{case}.png", IMAGES / f"case-{case}.png")
+    subprocess.run([sys.executable, str(ROOT / "tools" / "notebooks.py"), "--pictures", str(IMAGES)], check=True)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--run", type=Path, help="take the page of this run instead of a new one")
-    parser.add_argument("--only", choices=("page", "animation"))
+    parser.add_argument("--only", choices=("page", "animation", "examples"))
     options = parser.parse_args()
     IMAGES.mkdir(parents=True, exist_ok=True)
-    if options.only != "animation":
+    if options.only in (None, "page"):
         page_picture(IMAGES / "report.png", options.jobs, options.run)
-    if options.only != "page":
+    if options.only in (None, "animation"):
         animation(IMAGES / "exploring.gif")
+    if options.only in (None, "examples"):
+        examples()
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Every example runs, in a process of its own, and says something."""
+"""Every example runs, in a process of its own, and says something; test_example_notebooks.py runs the notebooks."""
 
 from __future__ import annotations
 
@@ -6,13 +6,16 @@ import subprocess
 import sys
 from pathlib import Path
 
+import notebooks  # tools/notebooks.py
 import pytest
 
 EXAMPLES = sorted((Path(__file__).parents[1] / "examples").glob("*.py"))
 CASES = {"inventory": "inventory.png", "battery": "battery.png"}  # they learn for longer, and draw
 
 
-@pytest.mark.parametrize("example", [e for e in EXAMPLES if e.stem not in CASES], ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "example", [e for e in EXAMPLES if e.stem not in (*CASES, *notebooks.NAMES)], ids=lambda path: path.stem
+)
 def test_an_example_runs(example: Path, tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, str(example)], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import json
 from pathlib import Path
 from types import ModuleType
 
@@ -11,6 +12,7 @@ import pytest
 
 from cmerl import agents
 from cmerl.experiments import run
+from cmerl.experiments.runner import check
 from cmerl.experiments.spec import parse, read
 
 ROOT = Path(__file__).parent.parent
@@ -18,18 +20,79 @@ CONTROL = ROOT / "suites" / "control.toml"  # tasks with aims, for benchmarks/co
 SUITES = sorted(set((ROOT / "suites").glob("*.toml")) - {CONTROL})
 
 
+KEPT = ROOT / "benchmarks" / "results"
+TABLES = {  # the suites that a file of kept regrets comes from
+    "comparison": ["comparison", "cliffwalking"],
+    "structured": ["structured"],
+    "linear-quadratic": ["linear-quadratic"],
+}
+
+
 @pytest.mark.parametrize("suite", SUITES, ids=lambda suite: suite.stem)
 def test_a_suite_is_a_spec_that_plays(suite: Path, tmp_path: Path) -> None:
     spec = parse(read(suite))
-    seeds = spec.seed_list
-    assert len(seeds) >= 8
-    results = run(str(suite), episodes=1, seeds=1, jobs=1, out=str(tmp_path / "run"))
-    assert len(results.episodes) == len(spec.environments) * len(spec.agents)
+    assert len(spec.seed_list) >= 8
+    check(spec)  # every agent can be made in every world
+    first = spec.model_copy(update={"environments": spec.environments[:1]})
+    assert len(run(first, episodes=1, seeds=1, jobs=1, out=tmp_path / "run").episodes) == len(spec.agents)
 
 
-def test_every_tabular_agent_and_control_is_in_a_suite() -> None:
-    played = {agent.name for suite in SUITES for agent in parse(read(suite)).agents}
-    assert {*agents.groups()["tabular"], *agents.groups()["controls"]} <= played
+def test_every_agent_is_in_a_suite_beside_cme_rl() -> None:
+    beside = set()
+    for suite in SUITES:
+        names = {agent.name for agent in parse(read(suite)).agents}
+        beside |= names if "cme-rl" in names else set()
+    assert beside >= set(agents.names())
+
+
+@pytest.fixture
+def suite_table(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    return importlib.import_module("suite_table")
+
+
+def test_a_table_says_what_the_summary_of_a_run_says(suite_table: ModuleType, tmp_path: Path) -> None:
+    results = run(
+        "cmerl/RiverSwim-v0", agents=["ucbvi", "random"], episodes=20, seeds=6, jobs=1, out=tmp_path / "run"
+    )
+    found = suite_table.gathered([tmp_path / "run"])
+    suite_table.keep(found, tmp_path / "kept.json")
+    assert suite_table.gathered([tmp_path / "kept.json"]) == found
+    header, _, *rows = suite_table.table(found, beside="ucbvi").splitlines()
+    assert header == "| agent | cmerl/RiverSwim-v0 |"
+    for row, line, sign in zip(rows, results.summary()["results"], ("", " +"), strict=True):
+        lost = line["cumulative_regret"]
+        digits = 0 if lost["mean"] >= 10 else 1
+        mean, low, high = (f"{lost[key]:.{digits}f}" for key in ("mean", "low", "high"))
+        assert row == f"| `{line['agent']}` | {mean} [{low}, {high}]{sign} |"
+
+
+def test_a_seed_that_has_not_finished_does_not_count(suite_table: ModuleType, tmp_path: Path) -> None:
+    run("cmerl/RiverSwim-v0", agents=["random"], episodes=3, seeds=2, jobs=1, out=tmp_path / "run")
+    lines = (tmp_path / "run" / "episodes.jsonl").read_text().splitlines(keepends=True)
+    (tmp_path / "run" / "episodes.jsonl").write_text("".join(lines[:-1]))
+    assert len(suite_table.regrets(tmp_path / "run")["random"]["cmerl/RiverSwim-v0"]) == 1
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_kept_regrets_are_of_the_agents_worlds_and_seeds_of_their_suites(name: str) -> None:
+    kept = json.loads((KEPT / f"{name}.json").read_text())
+    wanted: dict[str, dict[str, int]] = {}
+    for suite in TABLES[name]:
+        spec = parse(read(ROOT / "suites" / f"{suite}.toml"))
+        for agent in spec.agents:
+            wanted.setdefault(agent.label, {}).update({env.label: len(spec.seed_list) for env in spec.environments})
+    assert {agent: {world: len(lost) for world, lost in row.items()} for agent, row in kept.items()} == wanted
+
+
+def test_a_kept_regret_is_that_of_a_run(suite_table: ModuleType, tmp_path: Path) -> None:
+    spec = parse(read(ROOT / "suites" / "comparison.toml"))
+    worlds = tuple(env for env in spec.environments if env.label == "DeepSea-6")
+    players = tuple(agent for agent in spec.agents if agent.name in ("ucbvi", "lsvi-ucb"))
+    run(spec.model_copy(update={"environments": worlds, "agents": players}), seeds=1, out=tmp_path / "run")
+    kept = json.loads((KEPT / "comparison.json").read_text())
+    for agent, row in suite_table.regrets(tmp_path / "run").items():
+        assert row["DeepSea-6"] == pytest.approx(kept[agent]["DeepSea-6"][:1])
 
 
 @pytest.fixture

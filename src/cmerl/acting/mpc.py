@@ -123,6 +123,12 @@ class MPCEpisode:
             self._decided, since = step, 0
         return np.asarray(self.channels.decode(found.best[:, since]), dtype=np.float64)
 
+    @property
+    def promise(self) -> FloatArray:
+        """What the best sequences of the last search are worth, from each of its states (b,)."""
+        assert self._found is not None
+        return self._found.promise
+
     def _score(self, x: SingleArray, step: int) -> Score:
         """What sequences (b, n, h, e) are worth from states (b, d) at ``step``."""
         steps = min(self._depth, self._horizon - step)

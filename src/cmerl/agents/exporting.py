@@ -11,8 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cmerl.acting import Refined
+from cmerl.agents.distillation import distil
+from cmerl.confidence import Greedy as GreedyMode
 from cmerl.embedding.compressed.dictionary import FrozenDictionary
 from cmerl.embedding.compressed.moments import CompressedView
+from cmerl.embedding.displacement.grid import DisplacementView
 from cmerl.embedding.exact.grids import ExactView
 from cmerl.errors import InputError
 from cmerl.exported import container
@@ -42,19 +45,14 @@ def contents(policy: PlanPolicy) -> tuple[dict[str, Any], container.Arrays]:
     plan, states, actions = policy.plan, policy.states, policy.actions
     if actions.objects is not None or states.objects:
         raise InputError("a policy on objects (text, graphs, …) cannot be exported: only numbers go into the file")
+    if getattr(plan, "first_step", 0):
+        raise InputError("this plan was made inside an episode, for the steps that were left: export agent.policy()")
+    if isinstance(plan, Plan) and isinstance(plan.views[0], DisplacementView):
+        return _distilled(policy, plan, plan.views[0])
     greedy = "the greedy policy of its plan: the search is left out" if policy.searches else "the policy itself"
     if policy.searches:
         log.warning("this policy searches at every step; what is exported is %s", greedy)
-    if getattr(plan, "first_step", 0):
-        raise InputError("this plan was made inside an episode, for the steps that were left: export agent.policy()")
-    meta: dict[str, Any] = {
-        "about": {"exported": greedy, "transitions": plan.transitions},
-        "horizon": plan.task.problem.horizon,
-        "actions": {"shape": list(np.shape(actions.values[0])), "dtype": np.asarray(actions.values[0]).dtype.str},
-    }
-    arrays: container.Arrays = {"values": actions.table}
-    if actions.scale is not None:
-        arrays |= {"action_low": actions.scale.low, "action_high": actions.scale.high}
+    meta, arrays = _common(policy, {"exported": greedy})
     if states.all_states is not None:
         table = plan.table(states.all_states)
         return {**meta, "kind": "table", "first": int(states.all_states[0, 0])}, {**arrays, "table": table}
@@ -63,6 +61,48 @@ def contents(policy: PlanPolicy) -> tuple[dict[str, Any], container.Arrays]:
     refined = policy.actor if isinstance(policy.actor, Refined) else None
     own, numbers = _kernel_contents(plan, states, actions, refined)
     return {**meta, **own}, {**arrays, **numbers}
+
+
+def _common(policy: PlanPolicy, about: dict[str, Any]) -> tuple[dict[str, Any], container.Arrays]:
+    """What files of all kinds hold."""
+    plan, actions = policy.plan, policy.actions
+    meta: dict[str, Any] = {
+        "about": {**about, "transitions": plan.transitions},
+        "horizon": plan.task.problem.horizon,
+        "actions": {"shape": list(np.shape(actions.values[0])), "dtype": np.asarray(actions.values[0]).dtype.str},
+    }
+    arrays: container.Arrays = {"values": actions.table}
+    if actions.scale is not None:
+        arrays |= {"action_low": actions.scale.low, "action_high": actions.scale.high}
+    return meta, arrays
+
+
+def _observed(states: StateSpace) -> tuple[list[dict[str, Any]], container.Arrays]:
+    """How observations become rows."""
+    columns = states.columns
+    numbers = {
+        "low": np.where(columns.category, 0.0, columns.low),
+        "scale": np.where(columns.category, 1.0, columns.scale),
+        "period": columns.period,
+    }
+    return [{"path": list(p.path), "shape": list(p.shape)} for p in states.parts], numbers
+
+
+def _distilled(policy: PlanPolicy, plan: Plan, view: DisplacementView) -> tuple[dict[str, Any], container.Arrays]:
+    """Preferences at landmarks, learned from the policy in its own model."""
+    if policy.spending is not None or not isinstance(plan.task.mode, GreedyMode):
+        raise InputError("this policy explores, which a file cannot: export agent.policy(explore=False)")
+    found = distil(plan, policy.actor, policy.actions.rows, policy.seed)
+    about = {"exported": "preferences at landmarks, distilled from the policy", "simulated": found.simulated}
+    meta, arrays = _common(policy, about)
+    parts, numbers = _observed(policy.states)
+    arrays |= {
+        **numbers,
+        "states": found.states * view.scale + view.centre,
+        "lengthscales": found.width * view.scale,
+        "weights": found.weights,
+    }
+    return {**meta, "kind": "landmarks", "observations": parts}, arrays
 
 
 def _kernel_contents(
@@ -84,19 +124,16 @@ def _kernel_contents(
     H = task.problem.horizon
     weights = np.stack([weights_of(view, s.coef) + (s.shift - s.ceiling) * ones for s in plan.stages])
     constants = np.array([stage.ceiling + plan.shift(h) for h, stage in enumerate(plan.stages)])
-    columns = states.columns
-    category = columns.category
+    parts, numbers = _observed(states)
     meta = {
         "kind": "kernel",
-        "observations": [{"path": list(p.path), "shape": list(p.shape)} for p in states.parts],
+        "observations": parts,
         "terms": terms,
         "tie": TIE * H * task.problem.width,
         "ascent": None if refined is None else {"rounds": refined.rounds, "lengths": list(refined.lengths)},
     }
     arrays = {
-        "low": np.where(category, 0.0, columns.low),
-        "scale": np.where(category, 1.0, columns.scale),
-        "period": columns.period,
+        **numbers,
         "rows": actions.rows,
         "states": points[:, : states.dims],
         "at_actions": points[:, states.dims :],

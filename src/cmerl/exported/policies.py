@@ -1,4 +1,4 @@
-"""Exported policies: a table of actions, or a value function of kernels at landmarks. Only NumPy is needed."""
+"""Exported policies: a table, a value function of kernels, or preferences at landmarks. Only NumPy is needed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from cmerl.errors import InputError, shown
 from cmerl.exported import container
-from cmerl.exported.kernels import Term, terms_of
+from cmerl.exported.kernels import Factor, Term, terms_of
 from cmerl.exported.refine import Ascent
 from cmerl.exported.schema import check
 from cmerl.exported.spaces import Actions, Observations
@@ -137,6 +137,37 @@ class KernelPolicy:
         return lambda a: sum((w @ term.action_slope(a, len(w)) for term, w in pairs), np.zeros(len(a)))
 
 
+@dataclass(frozen=True, eq=False)
+class LandmarkPolicy:
+    """The action with the largest Σ_i k(s, s_i) w_i, an RBF kernel at landmarks.
+
+    Attributes:
+        horizon: H.
+        about: what was exported.
+        observations: how they become rows.
+        actions: the candidates.
+        kernel: at the landmarks.
+        weights: w (T, m, A): row step·T // H is for a step.
+    """
+
+    horizon: int
+    about: dict[str, Any]
+    observations: Observations
+    actions: Actions
+    kernel: Factor
+    weights: FloatArray
+
+    def preferences(self, obs: Any, step: int) -> FloatArray:
+        """Of the candidates (A,); only their order means something."""
+        check_step(step, self.horizon)
+        row = self.observations.encode(obs)
+        return np.asarray(self.kernel.at(row[None])[0] @ self.weights[step * len(self.weights) // self.horizon])
+
+    def __call__(self, obs: Any, step: int) -> Any:
+        """The preferred action."""
+        return self.actions.value(int(np.argmax(self.preferences(obs, step))))
+
+
 def check_step(step: Any, horizon: int) -> None:
     """Refuse what is not a step of an episode."""
     if isinstance(step, bool) or not isinstance(step, int | np.integer) or not 0 <= step < horizon:
@@ -168,6 +199,9 @@ def build(meta: dict[str, Any], arrays: container.Arrays) -> ExportedPolicy:
         return TablePolicy(H, said, meta["first"], arrays["table"], actions)
     parts = tuple((tuple(part["path"]), tuple(part["shape"])) for part in meta["observations"])
     observations = Observations(parts, arrays["low"], arrays["scale"], arrays["period"])
+    if meta["kind"] == "landmarks":
+        kernel = Factor("rbf", arrays["states"], list(range(arrays["states"].shape[1])), arrays["lengthscales"], 0.0)
+        return LandmarkPolicy(H, said, observations, actions, kernel, arrays["weights"])
     terms = terms_of(meta["terms"], arrays["states"], arrays["at_actions"])
     tie, ascent = float(meta["tie"]), None if meta["ascent"] is None else Ascent(**meta["ascent"])
     numbers = (arrays["weights"], arrays["constants"], arrays["order"])

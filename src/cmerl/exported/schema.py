@@ -16,7 +16,7 @@ MOST = 10**7
 
 def check(meta: dict[str, Any], arrays: Arrays) -> None:
     """Raise one sentence unless a file holds a policy."""
-    _need(meta.get("kind") in ("table", "kernel"), "its kind is unknown")
+    _need(meta.get("kind") in ("table", "kernel", "landmarks"), "its kind is unknown")
     _need(_whole(meta.get("horizon"), 1, MOST), "it has no horizon")
     _need(isinstance(meta.get("about"), dict), "it does not say what it is")
     A = _check_actions(meta.get("actions"), arrays)
@@ -24,8 +24,10 @@ def check(meta: dict[str, Any], arrays: Arrays) -> None:
         _need(_whole(meta.get("first"), -MOST, MOST), "it has no first state")
         _shape(arrays, "table", (meta["horizon"], None), "i")
         _need(arrays["table"].shape[1] > 0 and _indices(arrays["table"], A), "its table names no actions")
-        return
-    _check_kernel(meta, arrays, A)
+    elif meta["kind"] == "landmarks":
+        _check_landmarks(meta, arrays, A)
+    else:
+        _check_kernel(meta, arrays, A)
 
 
 def _check_actions(about: Any, arrays: Arrays) -> int:
@@ -71,6 +73,16 @@ def _check_kernel(meta: dict[str, Any], arrays: Arrays, A: int) -> None:
         _need(good and isinstance(ascent["lengths"], list), "its ascent is malformed")
         _need(0 < len(ascent["lengths"]) <= 1000 and all(map(_number, ascent["lengths"])), "its ascent is malformed")
         _need("action_low" in arrays, "its actions have no bounds to climb within")
+
+
+def _check_landmarks(meta: dict[str, Any], arrays: Arrays, A: int) -> None:
+    n = _check_observations(meta.get("observations"), arrays)
+    d = n + int((arrays["period"] > 0).sum())
+    m = len(_shape(arrays, "states", (None, d), "f"))
+    _need(m > 0, "it has no landmarks")
+    _need(bool((_shape(arrays, "lengthscales", (d,), "f") > 0).all()), "its kernel has no width")
+    times = len(_shape(arrays, "weights", (None, m, A), "f"))
+    _need(0 < times <= meta["horizon"], "its weights are for no step")
 
 
 def _check_observations(parts: Any, arrays: Arrays) -> int:

@@ -35,3 +35,23 @@ def test_the_papers_radius_explores_for_longer() -> None:
     theory, practical = (KOVI(RiverSwim(), theory=theory, seed=0).learn(20) for theory in (True, False))
     np.testing.assert_allclose(theory.q_values(0), 20.0)  # β exceeds all that data could say
     assert practical.q_values(0).max() < 20.0
+
+
+@pytest.mark.parametrize("delta", [0.2, 0.1, 1e-3])
+@pytest.mark.parametrize("horizon", [1, 20, 200])
+def test_with_delta_kernels_the_papers_radius_is_enough(horizon: int, delta: float) -> None:
+    """Q ≥ Q* needs the bonus at V* alone, as the weights of delta kernels are not negative.
+
+    A mean of N targets in [0, H], shrunk by N/(N + 1), is short of its own by H/(N + 1) + H√(N·L/2)/(N + 1) at most
+    [Hoeffding], L = log(SA·H·T/δ) for all state-actions, steps and counts together; and never by more than H, at
+    which Q is clipped. At the start of episode T a step has seen T − 1 targets, so its information gain is at least
+    ½ log T, that of one state-action alone. δ is 0.2 at most: with more, the first two rounds
+    of a bandit have too little.
+    """
+    for T in (1, 2, 3, 5, 10, 100, 1000, 10**5, 10**7):
+        N = np.unique(np.linspace(0, T - 1, 200).astype(int))
+        for pairs in (1, 10, 10**6):
+            L = math.log(pairs * horizon * T / delta)
+            short = np.minimum(horizon, horizon * (1.0 + np.sqrt(N * L / 2.0)) / (N + 1.0))
+            beta = kovi_radius(0.5 * math.log(T), horizon=horizon, episodes=T, delta=delta)
+            assert (beta / np.sqrt(N + 1.0) >= short).all()

@@ -64,6 +64,24 @@ def test_with_the_papers_constants_models_lie_on_the_border_of_the_ball() -> Non
         assert np.trace(error.T @ agent.precision @ error) == pytest.approx(radius**2)
 
 
+@pytest.mark.parametrize("dims", [1, 2, 4, 12])
+@pytest.mark.parametrize("episode", [2, 3, 10, 1000])
+def test_the_papers_ball_is_large_enough(dims: int, episode: int) -> None:
+    """‖(W − W̄)Σ^{1/2}‖² ≤ 2λ‖W‖² + 2‖noise‖², and the noise is bounded on a net of directions of the state.
+
+    A net of width ε on the sphere has (1 + 2/ε)^d points, and the largest norm is 1/(1 − ε) times that on the net; in
+    each direction the self-normalised bound [Abbasi-Yadkori et al. 2011] is σ²(log det(Σ/λ) + 2 log(1/δ)), here with
+    δ = 1/(4t²) for all points together. The best ε asks for no more than the paper's ball has.
+    """
+    lam, noise, norm, steps = 0.01, 0.1, 1.0, 8 * (episode - 1)
+    log_det = math.log1p(steps / lam)  # Σ with one feature that is always 1, the least that features can tell
+    width = np.linspace(0.05, 0.5, 50)
+    net = dims * np.log(1.0 + 2.0 / width) + math.log(4.0 * episode**2)
+    needed = 2 * lam * norm**2 + 2 * noise**2 * (log_det + 2.0 * net) / (1.0 - width) ** 2
+    radius = lc3_radius(log_det + math.log(lam), lam=lam, size=1, dims=dims, norm=norm, noise=noise, episode=episode)
+    assert radius**2 >= needed.min()
+
+
 def test_it_learns_the_operator_of_the_regulator() -> None:
     env = Regulator(start=(0.0, 0.0), horizon=12)
 

@@ -51,6 +51,19 @@ def test_the_radius_by_hand() -> None:
     assert matrix_rl_radius(3, horizon=4, episodes=6) == pytest.approx(24 * math.sqrt(math.log(25)))
 
 
+@pytest.mark.parametrize("delta", [0.5, 0.1, 1e-4])
+@pytest.mark.parametrize("horizon", [1, 20, 200])
+def test_with_one_hot_features_the_radius_is_enough(horizon: int, delta: float) -> None:
+    """As for KOVI with delta kernels: what means of values in [0, H] are short of at all pairs, steps, counts."""
+    for t in (1, 2, 3, 10, 1000, 10**6):
+        N = np.unique(np.linspace(0, (t - 1) * horizon, 200).astype(int))
+        for pairs in (2, 10, 10**4):
+            L = math.log(pairs * horizon * t * horizon / delta)
+            short = np.minimum(horizon, horizon * (1.0 + np.sqrt(N * L / 2.0)) / (N + 1.0))
+            radius = matrix_rl_radius(pairs, horizon=horizon, episodes=t)
+            assert (radius / np.sqrt(N + 1.0) >= short).all()
+
+
 def test_tables_that_do_not_fit_are_refused() -> None:
     env = RandomMDP(4, 2, seed=1)
     with pytest.raises(InputError, match=r"phi must be a finite array of shape \(4, 2, any\)"):

@@ -79,6 +79,23 @@ def test_the_rates_of_the_first_and_second_update() -> None:
     assert agent.q_values(0, explore=False)[0] == pytest.approx(0.25)
 
 
+@pytest.mark.parametrize("horizon", [1, 5, 50])
+def test_the_bonuses_of_all_updates_together_are_enough(horizon: int) -> None:
+    """With the constant 1 that the paper leaves open: Σ αᵢbᵢ ≥ H√(ι·Σ αᵢ²/2) [Hoeffding, weighted by the rates].
+
+    At the last step of episodes that pay nothing Q is the sum of the bonuses alone.
+    """
+    env = cmerl.envs.FiniteMDP(np.ones((1, 1, 1)), np.zeros((1, 1)))
+    agent = OptimisticQLearning(env, horizon=horizon, theory=True)
+    weights: list[float] = []  # αᵢ of every update so far
+    for t in range(1, 400):
+        agent._learn_step(horizon - 1, 0, 0, 0.0, 0)
+        rate = (horizon + 1) / (horizon + t)
+        weights = [(1 - rate) * weight for weight in weights] + [rate]
+        spread = horizon * np.sqrt(agent._log() * np.sum(np.square(weights)) / 2)
+        assert agent.Q[horizon - 1, 0, 0] >= spread
+
+
 def test_without_bonus_it_finds_the_optimal_policy() -> None:
     from cmerl import oracles
 

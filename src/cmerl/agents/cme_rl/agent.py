@@ -1,48 +1,34 @@
-"""CME-RL: learn the embedding, plan optimistically, act greedily [CO22, Alg. 1]."""
+"""CME-RL as users make it; `algorithm.py` has the episode [CO22, Alg. 1]."""
 
 from __future__ import annotations
 
-import contextlib
-import os
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from cmerl.agents.base import Agent, Policy
-from cmerl.agents.cme_rl import diagnostics, persistence
-from cmerl.agents.cme_rl.builder import Host, build
-from cmerl.agents.cme_rl.explorer import Explorer, Wishes
-from cmerl.agents.cme_rl.learner import Learner
+from cmerl.agents.cme_rl.builder import build
+from cmerl.agents.cme_rl.explorer import Wishes
+from cmerl.agents.cme_rl.guarantees import Guarantees
 from cmerl.agents.cme_rl.options import Given
-from cmerl.agents.policies import PlanPolicy
-from cmerl.errors import CmerlError
+from cmerl.agents.cme_rl.queries import Queries
+from cmerl.agents.cme_rl.storing import Stored
 
 if TYPE_CHECKING:
     import gymnasium
-    import numpy as np
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
     from cmerl.acting import Actor
     from cmerl.agents.cme_rl.options import Auto
     from cmerl.agents.cme_rl.parts import Backward
-    from cmerl.agents.cme_rl.planner import AnyPlan, Planner
-    from cmerl.agents.cme_rl.proving import Proving
     from cmerl.agents.cme_rl.settings import Settings
-    from cmerl.agents.cme_rl.supervision import Explore
-    from cmerl.agents.explanation import Explanation
-    from cmerl.agents.storage import Tensors
-    from cmerl.certificates import PacPolicy
-    from cmerl.confidence import ConfidenceSet, Interval, Mode
-    from cmerl.embedding import ConditionalMeanEmbedding
-    from cmerl.kernels import Kernel
-    from cmerl.logs import LoggedEpisode
+    from cmerl.agents.cme_rl.supervision import Attitude, Explore
+    from cmerl.confidence import Mode
     from cmerl.optimism import Optimism
     from cmerl.rewards import RewardFunction
     from cmerl.safety import Caution
     from cmerl.spaces import Angles
 
 
-class CMERL(Agent):
+class CMERL(Queries, Guarantees, Stored):
     """Reinforcement learning with conditional mean embeddings.
 
     >>> import gymnasium, cmerl
@@ -108,6 +94,8 @@ class CMERL(Agent):
             value for every action.
         exploratory_episodes: how many episodes may explore; the others are greedy.
         caution: how far ahead to look, and with how much doubt (`cmerl.safety.Caution`).
+        attitude: "optimistic", or "pessimistic", which plans for a world as bad as the data allow, from logs alone:
+            ``policy()`` then has ``lower``, what it earns at least, and is refused where the data support none.
     """
 
     name: ClassVar[str] = "cme-rl"
@@ -150,6 +138,7 @@ class CMERL(Agent):
         allowed: Callable[..., Any] | None = None,
         exploratory_episodes: int | None = None,
         caution: Caution | None = None,
+        attitude: Attitude = "optimistic",
     ) -> None:
         super().__init__(env, horizon=horizon, seed=seed)
         given = Given(
@@ -177,265 +166,10 @@ class CMERL(Agent):
             settings=settings,
         )
         self._compose(build(self._host, given))
-        self._watch_over(Wishes(explore, limits, cost, cost_budget, fallback, allowed, exploratory_episodes, caution))
-
-    def _compose(self, planner: Planner) -> None:
-        """The five parts: model, optimism and planner; the actor; and the learner, which follows the updates."""
-        self.planner, self.model = planner, planner.model
-        self.options, self.rewards = planner.options, planner.rewards
-        self.states, self.actions = planner.states, planner.actions
-        self.learner = Learner(planner)
-        self.explorer = Explorer(planner, self.history)
-        self._evidence: dict[str, Any] = {}  # what the last episode told, before it was learned
-        if self.mode.from_counts:
-            planner.counting = self.proving.counting_planner(self._ledger or self._books)
-
-    # --- one episode: plan, act, learn [CO22, Alg. 1] ---
-
-    def policy(self, explore: bool = True) -> PlanPolicy:
-        """The plan that the next episode would play; call it with an observation and a step."""
-        self._check_thread()
-        explore = explore and self.explorer.explores
-        return self._act_on(self.planner.plan(explore=explore), explore=explore)  # lines 3-6
-
-    def _act_on(self, plan: AnyPlan, *, explore: bool = True) -> PlanPolicy:
-        """Lines 7-8: how a plan becomes actions."""
-        seed = self.seed, len(self.history)
-        policy = self.explorer.act_on(plan, seed, explore=explore, replans=self.learner.replans)
-        return self.explorer.supervised(policy, self.learner.transitions, self._rng)
-
-    def _begin_playing(self, policy: Policy, before: Policy | None = None) -> Policy:
-        play = super()._begin_playing(policy, before)
-        self.explorer.begin(play)
-        return play
-
-    def _watch_over(self, wishes: Wishes) -> None:
+        wishes = Wishes(
+            explore, limits, cost, cost_budget, fallback, allowed, exploratory_episodes, caution, attitude
+        )
         self.explorer.watch_over(wishes, self.env)
-
-    def _after_step(self, step: int, obs: Any, action: Any, reward: float, next_obs: Any, done: bool) -> None:
-        """Line 9: observe a transition."""
-        self.learner.observe(step, obs, action, reward, next_obs, done)
-
-    def _replanned(self, step: int) -> PlanPolicy | None:
-        if self.paused or not self.explorer.explores or not self.learner.replan_due():
-            return None
-        self._absorb()
-        return self._act_on(self.planner.replan(step, self.learner.replans))
-
-    def _absorb(self) -> None:
-        self.learner.absorb()
-
-    def _end_episode(self) -> None:
-        proving = self.proving if self.options.claims else None
-        self._evidence = diagnostics.evidence(self.planner, self.learner.pending, proving) | self.explorer.settle()
-        self.learner.end_episode()
-        if proving is not None:
-            proving.check_constants()
-
-    def lesson(self) -> dict[str, Any]:
-        """What the last episode taught; what exploring has cost cannot be read off the episode."""
-        return {**super().lesson(), "exploration": self.explorer.spec()}
-
-    def _relearn(self, lesson: dict[str, Any]) -> None:
-        super()._relearn(lesson)
-        self.explorer.restore(lesson.get("exploration", self.explorer.spec()))  # 0.1 had no account
-
-    def _ingest(self, episodes: Sequence[LoggedEpisode]) -> None:
-        self.learner.ingest(episodes)
-
-    def _break_off(self) -> None:
-        self.learner.break_off()
-        with contextlib.suppress(CmerlError):
-            self._end_episode()
-
-    def _metrics(self, policy: Policy, start: Any) -> dict[str, Any]:
-        assert isinstance(policy, PlanPolicy)
-        return {**diagnostics.metrics(self.planner, policy, start), **self._evidence}
-
-    # --- what users ask ---
-
-    @property
-    def mode(self) -> Mode:
-        """The rule for bonuses."""
-        return self.options.mode
-
-    @property
-    def label(self) -> str:
-        """The bonus mode as it should be reported: Alg. 1 with a learned reward is "paper+reward"."""
-        return self.options.label
-
-    @property
-    def lam(self) -> float:
-        """The ridge λ."""
-        return self.options.lam
-
-    @property
-    def delta(self) -> float:
-        """The failure probability of everything that a provable mode claims, together."""
-        return self.options.delta
-
-    @property
-    def kernel(self) -> Kernel:
-        """The kernel k_φ on encoded state-actions; an automatic one may change as data arrive."""
-        return self.model.kernel
-
-    @property
-    def value_kernel(self) -> Kernel:
-        """The kernel k_ψ on encoded states; an automatic one may change as data arrive."""
-        return self.model.value_kernel
-
-    @property
-    def reward_range(self) -> tuple[float, float]:
-        """The smallest and largest reward per step; 0 is included once an episode has terminated."""
-        return self.rewards.bounds
-
-    @property
-    def embedding(self) -> ConditionalMeanEmbedding:
-        """The embedding (of the first step, if each step has its own), on encoded states and actions."""
-        return self.model.embedding
-
-    def q_values(self, obs: Any, step: int = 0) -> NDArray[np.float64]:
-        """Optimistic Q (A,) in the environment's units."""
-        self._check_thread()
-        return self.planner.q_values(obs, step)
-
-    def diagnostics(self) -> dict[str, Any]:
-        """What was chosen, what was learned, and numerical health."""
-        proving = self.proving if self.mode.provable else None
-        return diagnostics.report(self.planner, self.history, self.ingested, proving) | self.explorer.report()
-
-    def explain(self, obs: Any, step: int = 0, *, explore: bool = True, evidence: int = 10) -> Explanation:
-        """Why the plan prefers an action here: for each, what is expected, on which evidence, and what is hoped for.
-
-        Args:
-            obs: an observation.
-            step: of the episode.
-            explore: whether the plan is the optimistic one that the next episode would play.
-            evidence: past transitions an action that are listed, the heaviest first.
-        """
-        self._check_thread()
-        return diagnostics.explain(self.planner, obs, step, explore=explore, evidence=evidence)
-
-    def plot(
-        self,
-        columns: Sequence[int] | None = None,
-        *,
-        at: Any = None,
-        step: int = 0,
-        explore: bool = False,
-        names: list[str] | None = None,
-        path: str | os.PathLike[str] | None = None,
-    ) -> Any:
-        """Value, uncertainty, policy and model error over one or two columns of the observation.
-
-        Args:
-            columns: those that vary; by default the first two.
-            at: an observation that the others are held at; by default the median of what was seen.
-            step: of the episode.
-            explore: whether the plan is the optimistic one.
-            names: of all columns.
-            path: also write the figure there, as PNG, PDF or SVG.
-
-        Returns:
-            A figure of matplotlib.
-        """
-        self._check_thread()
-        return diagnostics.plot(self, columns, at=at, step=step, explore=explore, names=names, path=path)
 
     def __repr__(self) -> str:
         return f"CMERL({self.label}, horizon={self.horizon}, episodes={len(self.history)}, kernel={self.kernel!r})"
-
-    # --- what provable modes add ---
-
-    @cached_property
-    def proving(self) -> Proving:
-        """What this agent can prove."""
-        from cmerl.agents.cme_rl.proving import Proving
-
-        return Proving(self.planner, self.history, (self._model, self._solution))
-
-    def value_bounds(self, obs: Any, step: int = 0) -> tuple[float, float]:
-        """(lower, upper) bounds on V* that hold with probability 1 − delta, in provable modes."""
-        return self.proving.value_bounds(obs, step)
-
-    def confidence_set(self) -> ConfidenceSet:
-        """C_t for the next episode, on finite state spaces, in the modes that have one radius."""
-        return self.proving.confidence_set()
-
-    def estimate_constants(self, delta: float | None = None) -> dict[str, Interval]:
-        """What the data say about B_P and B_V: bounds, those on B_P with probability 1 − delta."""
-        return self.proving.estimate_constants(delta)
-
-    def pac_policy(self, epsilon: float, delta: float = 0.5) -> PacPolicy:
-        """The policy of an episode drawn uniformly from those played, with the statement that holds for it.
-
-        The draw is part of the agent's tree of seeds, and the plan is made again from the data of that time. All
-        episodes must have begun in one state.
-
-        Args:
-            epsilon: what the policy may lose.
-            delta: failure probability in all, the agent's own included.
-        """
-        if not self.mode.from_counts:
-            return self.proving.pac_policy(epsilon, delta)
-        policy = self.policy()
-        return self.proving.last_policy(policy, self.certificate(policy).policy_loss_bound, epsilon, delta)
-
-    def _reward_claim(self) -> tuple[tuple[float, float] | None, NDArray[np.float64] | None]:
-        return self.planner.reward_claim()
-
-    @property
-    def _steps_differ(self) -> bool:
-        return not self.options.time_homogeneous
-
-    @property
-    def _bookkeeping(self) -> dict[str, Any]:
-        return self.options.bookkeeping
-
-    def _gap(self, start: int) -> float | None:
-        return None if self.planner.counting is None else self.planner.counting.gap(start)
-
-    # --- on disk ---
-
-    @property
-    def _host(self) -> Host:
-        return Host(
-            self.env,
-            self.horizon,
-            self.seed,
-            self._rng,
-            self.history,
-            learned=self._learned_from,
-            broken_off=lambda: self.broken_off,
-            may_end=self._may_end,
-        )
-
-    def _learned_from(self) -> int:
-        """Episodes that were learned from, played or logged; a long log counts as many of them."""
-        logged = (max(record["episodes"], record["transitions"] // self.horizon) for record in self.ingested)
-        return len(self.history) + int(sum(logged))
-
-    def _state(self) -> tuple[Tensors, dict[str, Any]]:
-        contradicted = self.proving.contradicted if self.mode.provable else []
-        tensors, about = persistence.state(self.planner, self.learner.pending, contradicted)
-        told = self.explorer.wishes.given
-        return tensors, {**about, "exploration": self.explorer.spec(), **({"supervised": told} if told else {})}
-
-    def _restore(self, tensors: Tensors, meta: dict[str, Any], given: dict[str, Any]) -> None:
-        wishes = Wishes.again(meta.get("supervised", ()), given)
-        self._compose(persistence.restore(tensors, meta, given, self._host))
-        self._watch_over(wishes)
-        if self.mode.provable:
-            self.proving.contradicted[:] = meta["contradicted"]
-        self.explorer.restore(meta["exploration"])
-        self.model.replay(tensors)
-        self.learner.pending = persistence.saved_pending(tensors)
-        persistence.probe(self.planner)
-
-    @classmethod
-    def _check_saved(cls, tensors: Tensors, meta: dict[str, Any]) -> None:
-        persistence.check_cme_rl(tensors, meta)
-
-    def _unsaved(self) -> dict[str, Any]:
-        told = {name: getattr(self.explorer.wishes, name) for name in self.explorer.wishes.given}
-        return told if self.options.reward == "learned" else {**told, "reward": self.options.reward}

@@ -35,12 +35,16 @@ class FrozenDictionary:
     factor: Cholesky
 
     def coordinates(self, X: Points) -> tuple[FloatArray, FloatArray]:
-        """Triangular coordinates (m, k) and residuals ρ² (k,) of points."""
+        """Triangular coordinates (m, k) and residuals ρ² (k,) of points.
+
+        A residual may lie below 0 by what round-off has added to the coordinates: far from a nearly dependent
+        dictionary that is far more than 1e-16, but a variance takes back the same amount and stays right.
+        """
         diag = self.kernel.diag(X)
         if not len(self.points):
             return np.zeros((0, len(X))), diag
         C = self.factor.half_solve_from(0, self.kernel(self.points, X))
-        return C, np.maximum(diag - np.einsum("mk,mk->k", C, C), 0.0)
+        return C, diag - np.einsum("mk,mk->k", C, C)
 
     def slopes(self, x: FloatArray, columns: int) -> FloatArray:
         """Derivatives (m, columns) of the coordinates by the last columns of one point (d,)."""
@@ -154,7 +158,7 @@ class Dictionary:
             C = np.vstack([C, row])
             start = i + 1
         self.growth = max(self.growth, float(np.max(np.abs(C) / self.factor.diag[:, None], initial=0.0)))
-        return C, residual
+        return C, np.maximum(residual, 0.0)
 
     def _append(self, x: Points, X: Points, C: FloatArray, residual: FloatArray, i: int) -> FloatArray:
         """Append point i of X and return its new coordinate for all of X (k,)."""
@@ -232,7 +236,7 @@ class Dictionary:
                 C = np.vstack([C, row])
             done.append((chunk, C, residual))
         parts = [self._extended(*part) for part in done]
-        return np.hstack([C for C, _ in parts]), np.concatenate([residual for _, residual in parts])
+        return np.hstack([C for C, _ in parts]), np.maximum(np.concatenate([rest for _, rest in parts]), 0.0)
 
     def _extended(self, X: Points, C: FloatArray, residual: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Coordinates and residuals of points, from those that they had before the latest points were appended."""
@@ -241,7 +245,7 @@ class Dictionary:
             return C, residual
         C = np.vstack([C, self.kernel(self.points.points[have:], X)])
         self.factor.half_solve_from(have, C)
-        return C, np.maximum(residual - np.einsum("mk,mk->k", C[have:], C[have:]), 0.0)
+        return C, residual - np.einsum("mk,mk->k", C[have:], C[have:])
 
     def _choose_greedily(self, X: Points, tolerance: float) -> tuple[FloatArray, FloatArray]:
         """Pivoted Cholesky of k(X, X), stopped at the tolerance or the cap."""

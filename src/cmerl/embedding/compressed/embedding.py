@@ -253,7 +253,7 @@ class CompressedEmbedding:
         if self._trackers is None:
             raise InputError("this embedding was made without actions: pass the states that you ask about")
         coordinates = [tracker.W for tracker in self._trackers]
-        residuals = [np.maximum(tracker.variance, 0.0) for tracker in self._trackers]
+        residuals = [tracker.variance for tracker in self._trackers]
         factors = [m.factor for m in self._moments]
         weights = self._value_weights(keep=False)
         return CompressedGrid(self.layout, self.lam, self.n, coordinates, residuals, factors, self._single, weights)
@@ -282,7 +282,7 @@ class CompressedEmbedding:
         for g, rows, X in self._parts(Zq):
             C, residual = self._moments[g].features.coordinates(X)
             variance[rows] = residual + self.lam * self._moments[g].factor.quadratic(C)
-        return np.sqrt(variance)
+        return np.sqrt(np.maximum(variance, 0.0))
 
     def information(self, Zq: Points) -> FloatArray:
         """½log(1 + σ²/λ) at the state-actions (q,)."""

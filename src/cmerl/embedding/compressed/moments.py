@@ -193,7 +193,7 @@ class CompressedGrid:
     def std(self) -> FloatArray:
         """σ(z) (q, A): with the residual, or uncertainty would collapse away from the dictionary."""
         residual = by_action(list(self.residuals), self.layout)
-        return np.sqrt(residual + self.lam * self._leverage())
+        return np.sqrt(np.maximum(residual + self.lam * self._leverage(), 0.0))
 
     def shrinkage(self) -> FloatArray:
         """σ(z) (q, A), never smaller than what the ridge takes."""

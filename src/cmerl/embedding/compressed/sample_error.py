@@ -121,7 +121,7 @@ def sample_error(
             truth.append(exact.expectation(exact.backup(v, reward=0.0), Zg))
             ours.append(moments.solve(w, 0.0, 0.0, 0.0) @ C)
         mean = max(mean, float(np.max(np.abs(np.stack(truth) - np.stack(ours)))))
-        sigma = np.sqrt(residual + lam * moments.factor.quadratic(C))
+        sigma = np.sqrt(np.maximum(residual + lam * moments.factor.quadratic(C), 0.0))
         std = max(std, float(np.max(np.abs(exact.std(Zg) - sigma))))
     return SampleError(mean, std)
 
