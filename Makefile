@@ -78,7 +78,7 @@ picture: setup browser
 
 dist: setup
 	$(BIN)/python -m pip install --quiet --group release
-	$(BIN)/python tools/dist.py
+	$(BIN)/python tools/dist.py $(if $(ADDRESS),--address $(ADDRESS))
 
 docs: setup
 	$(BIN)/mkdocs build --strict --quiet

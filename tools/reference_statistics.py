@@ -34,7 +34,7 @@ def main() -> None:
         python = place / "venv" / "bin" / "python"
         pip = [python, "-m", "pip", "--quiet"]
         subprocess.run([*pip, "install", *RLIABLE], check=True)
-        subprocess.run([*pip, "download", "--no-deps", "--no-binary=:all:", "-d", place, CONFSEQ], check=True)
+        subprocess.run([*pip, "download", "--no-deps", "--no-binary=confseq", "-d", place, CONFSEQ], check=True)
         (archive,) = place.glob("confseq-*.tar.gz")
         with tarfile.open(archive) as content:
             content.extractall(place, filter="data")
