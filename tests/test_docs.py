@@ -41,9 +41,16 @@ def test_blocks_are_found() -> None:
 @pytest.mark.parametrize("page", PAGES, ids=NAMES)
 def test_python_on_a_page_runs(page: Path, tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
     module = ModuleType(f"page_{page.stem.replace('-', '_')}")
     monkeypatch.setitem(sys.modules, module.__name__, module)  # dataclasses look their module up
     for line, code in python_blocks(page.read_text(encoding="utf-8")):
+        if file := re.match(r"# (\w+)\.py\n", code):  # a file that the reader saves
+            (tmp_path / f"{file[1]}.py").write_text(code, encoding="utf-8")
+            monkeypatch.setitem(sys.modules, file[1], ModuleType(file[1]))  # forgotten at the end
+            del sys.modules[file[1]]
+            import_module(file[1])
+            continue
         # Blank lines in front, so that a traceback names the line of the page.
         exec(compile("\n" * line + code, str(page), "exec", dont_inherit=True), module.__dict__)
 
@@ -61,6 +68,14 @@ def test_links_lead_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
         if not target.startswith(("https://", "http://", "mailto:")) and not target.endswith(made):
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+def test_user_pages_are_short() -> None:
+    """What was measured and how settings were chosen belongs to docs/evidence, mathematics to docs/method."""
+    user = [ROOT / "README.md", ROOT / "docs/index.md"]
+    user += [page for folder in ("start", "how-to") for page in (ROOT / "docs" / folder).glob("*.md")]
+    words = {page.name: len(page.read_text(encoding="utf-8").split()) for page in user}
+    assert sum(words.values()) <= 11_000, words
 
 
 def test_walks_through_the_code_are_short_and_name_what_is_there() -> None:

@@ -9,11 +9,12 @@ import numpy as np
 from cmerl.errors import InputError, KernelError
 from cmerl.kernels.base import FloatArray, Kernel, Points
 from cmerl.kernels.foreign import as_kernel
+from cmerl.kernels.pullback import Pullback
 from cmerl.validation.points import as_points
 
 
 @dataclass(frozen=True)
-class Columns(Kernel):
+class Columns(Pullback):
     """k(x, y) = kernel(x[columns], y[columns]): ``Columns(RBF(0.1), (0, 1)) * Columns(Delta(), (2,))``."""
 
     kernel: Kernel
@@ -26,29 +27,6 @@ class Columns(Kernel):
             raise KernelError(f"columns must be whole numbers from 0 on, at least one, got {self.columns!r}.")
         self._store("columns", tuple(int(c) for c in columns))
 
-    @property
-    def bound(self) -> float:
-        """As the kernel."""
-        return self.kernel.bound
-
-    @property
-    def nonnegative(self) -> bool:
-        """As the kernel."""
-        return self.kernel.nonnegative
-
-    @property
-    def diameter(self) -> float:
-        """As the kernel."""
-        return self.kernel.diameter
-
-    def __call__(self, X: Points, Y: Points | None = None) -> FloatArray:
-        """The matrix [k(x_i, y_j)], shape (n, m)."""
-        return self.kernel(self._select(X), None if Y is None or Y is X else self._select(Y))
-
-    def diag(self, X: Points) -> FloatArray:
-        """The diagonal [k(x_i, x_i)], shape (n,)."""
-        return self.kernel.diag(self._select(X))
-
     def gradient(self, x: FloatArray, Y: FloatArray) -> FloatArray:
         """That of the kernel in its columns, 0 in the others, shape (m, d)."""
         total = np.zeros_like(Y)
@@ -57,9 +35,9 @@ class Columns(Kernel):
         return total
 
     def _pair(self, x: FloatArray, Y: FloatArray) -> tuple[FloatArray, FloatArray]:
-        return self._select(x[None])[0], self._select(Y)
+        return self._image(x[None])[0], self._image(Y)
 
-    def _select(self, X: Points) -> FloatArray:
+    def _image(self, X: Points) -> FloatArray:
         points = as_points(X)
         if points.shape[1] <= max(self.columns):
             raise InputError(f"Columns needs column {max(self.columns)}, but the points have {points.shape[1]}.")

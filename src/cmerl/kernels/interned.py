@@ -13,6 +13,7 @@ from cmerl.errors import KernelError
 from cmerl.growing import GrowingMatrix
 from cmerl.kernels.base import FloatArray, Kernel, Points
 from cmerl.kernels.foreign import as_kernel
+from cmerl.kernels.pullback import Pullback
 from cmerl.kernels.spec import from_spec
 from cmerl.objects import ObjectTable
 
@@ -55,7 +56,7 @@ class Gram:
 
 
 @dataclass(frozen=True)
-class Interned(Kernel):
+class Interned(Pullback):
     """A kernel on objects, for rows (n, 1) that hold their numbers in a table.
 
     Args:
@@ -70,21 +71,6 @@ class Interned(Kernel):
 
     def __post_init__(self) -> None:
         self._store("kernel", as_kernel(self.kernel))
-
-    @property
-    def bound(self) -> float:
-        """As the kernel."""
-        return self.kernel.bound
-
-    @property
-    def nonnegative(self) -> bool:
-        """As the kernel."""
-        return self.kernel.nonnegative
-
-    @property
-    def diameter(self) -> float:
-        """As the kernel."""
-        return self.kernel.diameter
 
     @property
     def gram(self) -> Gram:
@@ -103,10 +89,12 @@ class Interned(Kernel):
 
     def diag(self, X: Points) -> FloatArray:
         """The diagonal [k(x_i, x_i)], shape (n,)."""
-        which = numbers(X)
-        distinct, back = np.unique(which, return_inverse=True)
+        distinct, back = np.unique(numbers(X), return_inverse=True)
+        return super().diag(distinct[:, None].astype(np.float64))[back]
+
+    def _image(self, X: Points) -> list[Any]:
         table = self.gram._table
-        return self.kernel.diag([table[i] for i in distinct])[back]
+        return [table[i] for i in numbers(X)]
 
     def spec(self) -> dict[str, Any]:
         """Without the objects, which are saved with the observations."""

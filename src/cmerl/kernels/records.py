@@ -11,12 +11,13 @@ import numpy as np
 from cmerl.errors import InputError, KernelError
 from cmerl.kernels.base import FloatArray, Kernel, Points
 from cmerl.kernels.foreign import as_kernel
+from cmerl.kernels.pullback import Pullback
 from cmerl.kernels.structured import ObjectKernel
 from cmerl.linalg import spectrum
 
 
 @dataclass(frozen=True)
-class On(Kernel):
+class On(Pullback):
     """k(x, y) = kernel(x[part], y[part]): ``on("stock", RBF(5.0)) * on("weekday", Periodic(7.0, 1.0))``.
 
     Points are mappings or tuples; a part inside a part is "pose.velocity". In an agent the part is looked up in the
@@ -32,30 +33,7 @@ class On(Kernel):
         self._store("part", str(self.part))
         self._store("kernel", as_kernel(self.kernel))
 
-    @property
-    def bound(self) -> float:
-        """As the kernel."""
-        return self.kernel.bound
-
-    @property
-    def nonnegative(self) -> bool:
-        """As the kernel."""
-        return self.kernel.nonnegative
-
-    @property
-    def diameter(self) -> float:
-        """As the kernel."""
-        return self.kernel.diameter
-
-    def __call__(self, X: Points, Y: Points | None = None) -> FloatArray:
-        """The matrix [k(x_i, y_j)], shape (n, m), for two lists of records."""
-        return self.kernel(self._select(X), None if Y is None or Y is X else self._select(Y))
-
-    def diag(self, X: Points) -> FloatArray:
-        """The diagonal [k(x_i, x_i)], shape (n,)."""
-        return self.kernel.diag(self._select(X))
-
-    def _select(self, X: Points) -> Points:
+    def _image(self, X: Points) -> Points:
         """The part of every record: rows of an array where it holds numbers, else a list."""
         found = [_find(x, self.part, i) for i, x in enumerate(X)]
         numeric = all(_is_numeric(value) for value in found)

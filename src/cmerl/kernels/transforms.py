@@ -11,6 +11,7 @@ import numpy as np
 from cmerl.errors import KernelError
 from cmerl.kernels.base import FloatArray, Kernel, Points
 from cmerl.kernels.foreign import as_kernel
+from cmerl.kernels.pullback import Pullback
 from cmerl.kernels.stationary import RBF
 from cmerl.validation.points import as_points, positive
 
@@ -98,7 +99,7 @@ class Gaussian(Kernel):
 
 
 @dataclass(frozen=True)
-class FeatureMap(Kernel):
+class FeatureMap(Pullback):
     """A vector kernel on features that a function extracts, from pictures for instance.
 
     Args:
@@ -114,30 +115,7 @@ class FeatureMap(Kernel):
             raise KernelError(f"FeatureMap needs a function of a list of objects, got {self.function!r}.")
         self._store("kernel", as_kernel(self.kernel))
 
-    @property
-    def bound(self) -> float:
-        """As the kernel."""
-        return self.kernel.bound
-
-    @property
-    def nonnegative(self) -> bool:
-        """As the kernel."""
-        return self.kernel.nonnegative
-
-    @property
-    def diameter(self) -> float:
-        """As the kernel."""
-        return self.kernel.diameter
-
-    def __call__(self, X: Points, Y: Points | None = None) -> FloatArray:
-        """The matrix [k(x_i, y_j)], shape (n, m)."""
-        return self.kernel(self._features(X), None if Y is None or Y is X else self._features(Y))
-
-    def diag(self, X: Points) -> FloatArray:
-        """The diagonal [k(x_i, x_i)], shape (n,)."""
-        return self.kernel.diag(self._features(X))
-
-    def _features(self, X: Points) -> FloatArray:
+    def _image(self, X: Points) -> FloatArray:
         features = np.asarray(self.function(X))
         if features.ndim != 2 or len(features) != len(X):
             raise KernelError(

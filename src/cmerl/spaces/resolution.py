@@ -30,6 +30,7 @@ from cmerl.kernels import (
 )
 from cmerl.kernels.discrete import _Matching
 from cmerl.kernels.interned import Interned, bind, walk
+from cmerl.kernels.pullback import Pullback
 from cmerl.objects import ObjectTable
 from cmerl.spaces.actions import ActionSet
 from cmerl.spaces.parts import Part
@@ -41,72 +42,26 @@ ACTION = "action"  # where the objects of structured actions are found
 
 
 @dataclass(frozen=True)
-class Unscaled(Kernel):
+class Unscaled(Pullback):
     """A kernel on numbers as the environment gives them, for rows that were scaled: k(low + scale·x, …)."""
 
     kernel: Kernel
     low: tuple[float, ...]
     scale: tuple[float, ...]
 
-    @property
-    def bound(self) -> float:
-        """As the kernel."""
-        return self.kernel.bound
-
-    @property
-    def nonnegative(self) -> bool:
-        """As the kernel."""
-        return self.kernel.nonnegative
-
-    @property
-    def diameter(self) -> float:
-        """As the kernel."""
-        return self.kernel.diameter
-
-    def __call__(self, X: Points, Y: Points | None = None) -> FloatArray:
-        """The matrix [k(x_i, y_j)], shape (n, m)."""
-        return self.kernel(self._raw(X), None if Y is None or Y is X else self._raw(Y))
-
-    def diag(self, X: Points) -> FloatArray:
-        """The diagonal [k(x_i, x_i)], shape (n,)."""
-        return self.kernel.diag(self._raw(X))
-
-    def _raw(self, X: Points) -> FloatArray:
+    def _image(self, X: Points) -> FloatArray:
         raw: FloatArray = as_points(X) * np.array(self.scale) + np.array(self.low)
         return raw
 
 
 @dataclass(frozen=True)
-class Decoded(Kernel):
+class Decoded(Pullback):
     """A kernel on observations as the environment gives them, for rows."""
 
     kernel: Kernel
     states: StateSpace | None = field(default=None, repr=False, compare=False)
 
-    @property
-    def bound(self) -> float:
-        """As the kernel."""
-        return self.kernel.bound
-
-    @property
-    def nonnegative(self) -> bool:
-        """As the kernel."""
-        return self.kernel.nonnegative
-
-    @property
-    def diameter(self) -> float:
-        """As the kernel."""
-        return self.kernel.diameter
-
-    def __call__(self, X: Points, Y: Points | None = None) -> FloatArray:
-        """The matrix [k(x_i, y_j)], shape (n, m)."""
-        return self.kernel(self._observations(X), None if Y is None or Y is X else self._observations(Y))
-
-    def diag(self, X: Points) -> FloatArray:
-        """The diagonal [k(x_i, x_i)], shape (n,)."""
-        return self.kernel.diag(self._observations(X))
-
-    def _observations(self, X: Points) -> list[Any]:
+    def _image(self, X: Points) -> list[Any]:
         if self.states is None:
             raise KernelError("this kernel has lost its observations: bind it to a state space.")
         return self.states.decode(as_points(X))

@@ -23,6 +23,7 @@ from cmerl.kernels import (
     WeisfeilerLehman,
     on,
 )
+from cmerl.kernels.pullback import Pullback
 
 WIDTH = 0.2  # of default kernels on numbers inside objects, times √d, in units of the declared range
 LARGE = 3000  # numbers in a picture that is kept as one object and not as columns
@@ -156,37 +157,13 @@ def _smooth(box: spaces.Box) -> Kernel:
 
 
 @dataclass(frozen=True)
-class Flat(Kernel):
+class Flat(Pullback):
     """A vector kernel on arrays of any shape, flattened."""
 
     kernel: Kernel
 
-    @property
-    def bound(self) -> float:
-        """As the kernel."""
-        return self.kernel.bound
-
-    @property
-    def nonnegative(self) -> bool:
-        """As the kernel."""
-        return self.kernel.nonnegative
-
-    @property
-    def diameter(self) -> float:
-        """As the kernel."""
-        return self.kernel.diameter
-
-    def __call__(self, X: Points, Y: Points | None = None) -> FloatArray:
-        """The matrix [k(x_i, y_j)], shape (n, m)."""
-        return self.kernel(_rows(X), None if Y is None or Y is X else _rows(Y))
-
-    def diag(self, X: Points) -> FloatArray:
-        """The diagonal [k(x_i, x_i)], shape (n,)."""
-        return self.kernel.diag(_rows(X))
-
-
-def _rows(X: Points) -> FloatArray:
-    return np.array([np.ravel(x) for x in X], dtype=np.float64).reshape(len(X), -1)
+    def _image(self, X: Points) -> FloatArray:
+        return np.array([np.ravel(x) for x in X], dtype=np.float64).reshape(len(X), -1)
 
 
 @dataclass(frozen=True)
