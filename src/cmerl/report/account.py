@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from cmerl.report import curves
 from cmerl.report.rundir import Runs
 
 FloatArray = NDArray[np.float64]
@@ -31,6 +32,12 @@ class ExplorationAccount:
         if charges is None or returns is None:
             return None
         return cls(np.nancumsum(charges, axis=1), np.cumsum(returns - returns[:, :1], axis=1))
+
+    @classmethod
+    def curve(cls, runs: Runs, side: str, most: int) -> curves.Curve | None:
+        """One side as a curve of so many points; None if there is no account."""
+        account = cls.of(runs)
+        return None if account is None else curves.sampled(account.cost if side == "cost" else account.bought, most)
 
     def words(self, agent: str) -> str:
         """As means over seeds."""

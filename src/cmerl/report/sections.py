@@ -222,12 +222,13 @@ class Builder:
     def account(self) -> Figure | None:
         """What exploring has cost, and what it has bought."""
         figure: Figure | None = None
+        curve = ExplorationAccount.curve
         for side, suffix, width in (("cost", ", cost", 4), ("bought", ", bought", 1.5)):
             part = self.curve(
                 "account",
                 "exploring: what it cost and bought",
                 "sum of returns",
-                lambda runs, side=side: _side(runs, side, self._most),  # type: ignore[misc]
+                lambda runs, side=side: curve(runs, side, self._most),  # type: ignore[misc]
                 note="thick: charges by the agent's own account; thin: returns above that of the first episode",
             )
             if part is None:
@@ -273,12 +274,6 @@ def _each(values: FloatArray, runs: Runs) -> dict[str, Any]:
     at = thin(values.shape[1], SEED_POINTS)
     names = runs.seeds[runs.even[0]][:MOST_SEEDS].tolist()
     return {"x": (at + 1).tolist(), "y": [digits(row[at], 4) for row in values[:MOST_SEEDS]], "names": names}
-
-
-def _side(runs: Runs, side: str, most: int) -> Curve | None:
-    """One side of an agent's exploration account."""
-    account = ExplorationAccount.of(runs)
-    return None if account is None else curves.sampled(getattr(account, side), most)
 
 
 def _sampled(runs: Runs, name: str, most: int) -> Curve | None:
