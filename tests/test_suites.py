@@ -27,6 +27,7 @@ TABLES = {  # the suites that a file of kept regrets comes from
     "linear-quadratic": ["linear-quadratic"],
     "one-step": ["one-step"],
     "continuous": ["continuous"],
+    "random": ["random"],
 }
 
 
