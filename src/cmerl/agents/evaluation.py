@@ -149,7 +149,7 @@ def pessimistic_policy(agent: Certified, start: Any = None) -> PessimisticPolicy
 
 def _balls(agent: Certified, start: Any) -> tuple[Balls, FloatArray]:
     """What the data leave possible, and the weights of first states (S,)."""
-    ledger = agent._ledger
+    ledger = agent.ledger
     if ledger is None:
         raise InputError(f"nothing can be proven from these data: {agent._books}")
     if ledger.void is not None:
