@@ -6,6 +6,7 @@ from __future__ import annotations
 import doctest
 import re
 import shlex
+import subprocess
 import sys
 import tomllib
 from importlib import import_module
@@ -86,6 +87,25 @@ def test_walks_through_the_code_are_short_and_name_what_is_there() -> None:
         for name, target in re.findall(r"\[`([\w.]+)`[^\]]*\]\((?:\.\./)+(src/[^)]+\.py)\)", walk):
             source = (ROOT / target).read_text(encoding="utf-8")
             assert re.search(rf"^\s*(def|class) {name.split('.')[-1]}\b", source, re.MULTILINE), (name, target)
+
+
+def test_the_first_page_works_in_an_empty_folder(tmp_path: Path) -> None:
+    """A reader's own way: save the files, type the commands in order, get a policy and a report."""
+    page = (ROOT / "docs" / "start" / "ten-minutes.md").read_text(encoding="utf-8")
+    for name, code in re.findall(r"^```python\n# (\w+\.py)\n(.*?)^```$", page, re.MULTILINE | re.DOTALL):
+        (tmp_path / name).write_text(code, encoding="utf-8")
+    typed = [line for block in blocks(page, "bash") for line in block.splitlines() if not line.startswith("pip ")]
+    typed = [
+        re.sub(r"--episodes \d+ --seeds \d+", "--episodes 2 --seeds 2", line) for line in typed
+    ]  # as it is, a minute
+    typed.insert(1, "python learn.py && python deploy.py")
+    python = shlex.quote(sys.executable)
+    words = {"python": python, "cmerl": f"{python} -m cmerl"}
+    for line in typed:
+        command = re.sub(r"(?<![\w.])(python|cmerl)(?= )", lambda found: words[found[1]], line)
+        subprocess.run(command, shell=True, cwd=tmp_path, check=True, capture_output=True, timeout=300)
+    assert {"room.policy", "agent.safetensors"} <= {file.name for file in tmp_path.iterdir()}
+    assert (tmp_path / "runs" / "room" / "report.html").stat().st_size > 100_000
 
 
 # --- specs ---

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from cmerl import CMERL, model_selection
+from cmerl import CMERL
 from cmerl.acting import MPC
 from cmerl.acting import Greedy as ActGreedily
 from cmerl.agents.cme_rl.calibration import prediction_error
@@ -19,19 +19,10 @@ from cmerl.confidence import FailureBudget, Greedy, Problem
 from cmerl.embedding import DisplacementEmbedding
 from cmerl.errors import InputError
 from cmerl.kernels import RBF, Matern
-from cmerl.model_selection import (
-    Choice,
-    Noise,
-    Selection,
-    choose_actor,
-    direct_losses,
-    displacement_is_better,
-    displacement_losses,
-    errors_shrink,
-    exceeds,
-    simulate,
-    simulate_search,
-)
+from cmerl.model_selection import Choice, Selection, actors, choose_actor, displacement_is_better, returns_within
+from cmerl.model_selection.models import direct_losses, displacement_losses, errors_shrink
+from cmerl.model_selection.rule import exceeds
+from cmerl.model_selection.simulation import Noise, simulate, simulate_search
 from cmerl.planning import Task, make_plan
 from cmerl.transitions import Transitions
 
@@ -147,9 +138,15 @@ def test_simulating_plans_together_gives_what_each_gives_alone(monkeypatch: pyte
             assert together[i, j] == pytest.approx(alone)
 
 
-def chosen(model: DisplacementEmbedding, starts: int = 1, now: Choice | None = None, **settings: Any) -> Choice:
+def chosen(
+    model: DisplacementEmbedding,
+    starts: int = 1,
+    now: Choice | None = None,
+    played: np.ndarray | None = None,
+    **settings: Any,
+) -> Choice:
     places, selection = np.full((starts, 2), 0.5), Selection(**settings)
-    return choose_actor(model, 10, places, Matern(1.5, 0.1), selection, now)
+    return choose_actor(model, 10, places, Matern(1.5, 0.1), selection, now, played)
 
 
 def repeat_of(choice: Choice) -> int:
@@ -183,7 +180,7 @@ def test_the_first_repeat_is_what_does_best(
     means: tuple[float, ...], expected: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     returns = np.array(means)[:, None] + NOISE * np.arange(4)[:, None]
-    monkeypatch.setattr(model_selection, "simulate", lambda *_: returns)
+    monkeypatch.setattr(actors, "simulate", lambda *_: returns)
     assert repeat_of(chosen(varied(), 4)) == expected
 
 
@@ -192,7 +189,7 @@ def test_a_repeat_that_was_chosen_is_left_for_a_gain_beyond_its_standard_error(
     gain: float, expected: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = Choice(varied().with_repeat(2), ActGreedily(), {})
-    monkeypatch.setattr(model_selection, "simulate", lambda *_: np.stack([NOISE - 9.0, 0.0 * NOISE, NOISE + gain]))
+    monkeypatch.setattr(actors, "simulate", lambda *_: np.stack([NOISE - 9.0, 0.0 * NOISE, NOISE + gain]))
     assert repeat_of(chosen(now.displacement, 4, now)) == expected
 
 
@@ -204,7 +201,7 @@ def test_a_repeat_that_was_chosen_is_compared_with_its_neighbours_only(monkeypat
         best = len(plans) - 1 if len(asked) == 1 else 0
         return np.where(np.arange(len(plans)) == best, 1.0, 0.0)[:, None] + np.zeros(len(starts))
 
-    monkeypatch.setattr(model_selection, "simulate", simulated)
+    monkeypatch.setattr(actors, "simulate", simulated)
     now = chosen(varied(), 4)
     repeats = [repeat_of(now)]
     for _ in range(4):
@@ -229,7 +226,7 @@ def test_repeats_are_compared_with_nothing_unknown(monkeypatch: pytest.MonkeyPat
         asked.update({0: embedding.view, **{k: plan.views[0] for k, plan in plans.items()}})
         return np.zeros((len(plans), len(starts)))
 
-    monkeypatch.setattr(model_selection, "simulate", simulated)
+    monkeypatch.setattr(actors, "simulate", simulated)
     embedding = learned(walk(0.0))
     chosen(embedding)
     assert all(view.sure for view in asked.values())
@@ -256,8 +253,8 @@ def test_an_actor_is_left_for_one_that_does_better_in_simulation(
     now: Any, gains: dict[Any, float], expected: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model, base = varied().with_repeat(5), np.array([-5.0, -9.0, -7.0])
-    monkeypatch.setattr(model_selection, "simulate", lambda model, plans, *_: np.tile(base, (len(plans), 1)))
-    monkeypatch.setattr(model_selection, "simulate_search", lambda mpc, *_: base + gains.get(mpc, 0.0))
+    monkeypatch.setattr(actors, "simulate", lambda model, plans, *_: np.tile(base, (len(plans), 1)))
+    monkeypatch.setattr(actors, "simulate_search", lambda mpc, *_: base + gains.get(mpc, 0.0))
     before = None if now is None else Choice(model, now, {}, compared=True)
     found = chosen(model, 3, before)
     assert (repeat_of(found), found.actor, found.compared, found.saturated) == (5, expected, True, False)
@@ -271,13 +268,38 @@ def test_a_gain_within_its_standard_error_or_from_one_start_changes_nothing(monk
     model = varied().with_repeat(5)
     for starts, gains in ((3, np.array([-2.0, 1.0, 2.0])), (1, np.array([5.0]))):
         zeros = np.zeros(starts)
-        monkeypatch.setattr(
-            model_selection, "simulate", lambda model, plans, *_, z=zeros: np.tile(z, (len(plans), 1))
-        )
-        monkeypatch.setattr(
-            model_selection, "simulate_search", lambda mpc, *_, g=gains: g if mpc == PLANNED else 0.0 * g
-        )
+        monkeypatch.setattr(actors, "simulate", lambda model, plans, *_, z=zeros: np.tile(z, (len(plans), 1)))
+        monkeypatch.setattr(actors, "simulate_search", lambda mpc, *_, g=gains: g if mpc == PLANNED else 0.0 * g)
         assert chosen(model, starts).actor == FITTED
+
+
+@pytest.mark.parametrize(
+    ("played", "expected"),
+    [
+        ([-5.1, -9.1, -7.1], FITTED),  # simulations are right to 0.1
+        ([-7.1], FITTED),  # that of the last start was
+        ([-6.0, -10.0, -8.0], PLANNED),  # they promise 1 too much
+        ([-4.0, -8.0, -6.0], PLANNED),
+        ([-8.0], PLANNED),
+        ([99.0, -5.1, -9.1, -7.1], FITTED),  # the first start is not simulated any more
+        ([], FITTED),
+    ],
+)
+def test_a_gain_must_exceed_what_simulations_are_wrong_by(
+    played: list[float], expected: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, base = varied().with_repeat(5), np.array([-5.0, -9.0, -7.0])
+    monkeypatch.setattr(actors, "simulate", lambda model, plans, *_: np.tile(base - 9, (len(plans), 1)))
+    monkeypatch.setattr(actors, "simulate_search", lambda mpc, *_: base + 0.5 * (mpc == FITTED))
+    before = Choice(model, PLANNED, {}, compared=True)
+    assert chosen(model, 3, before, np.array(played)).actor == expected
+
+
+def test_what_was_played_is_summed_within_the_steps_that_are_simulated() -> None:
+    steps = np.array([4, 5, 0, 1, 2, 3, 0, 1])  # an episode that had begun before, and two more
+    rewards = np.array([9.0, 9.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0])
+    np.testing.assert_array_equal(returns_within(steps, rewards, 3), [6.0, 11.0])
+    assert len(returns_within(steps[:2], rewards[:2], 3)) == 0
 
 
 def test_where_all_rewards_are_alike_nothing_is_searched_for_and_exploring_is_free() -> None:

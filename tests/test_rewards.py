@@ -100,6 +100,24 @@ def test_what_was_seen_of_steps_and_of_ends_is_kept_apart():
     assert RewardRange.from_spec(found.spec()).best_end == 3.0
 
 
+@pytest.mark.parametrize(
+    ("declared", "seen", "expected"),
+    [
+        ((-100.0, 100.0), [0.5, 2.0], 0.0),
+        ((-100.0, 100.0), [0.5, -3.0], -3.0),
+        ((5.0, 10.0), [7.0], 5.0),  # never below the range
+        ((-100.0, 100.0), [], 0.0),
+        ("auto", [0.5, 0.7], 0.0),
+        ("auto", [-2.0, 0.7, -2.0], -2.0),
+    ],
+)
+def test_what_is_assumed_without_exploring_is_what_was_seen_however_wide_the_range(declared, seen, expected):
+    rewards = RewardRange(declared, may_end=False)
+    for reward in seen:
+        rewards.see(reward)
+    assert rewards.fallback == expected
+
+
 def test_before_anything_was_seen_there_is_nothing_to_tell():
     found = RewardRange("auto", may_end=False)
     assert (found.step_rewards, found.believed_step_rewards, found.best_end) == (None, None, None)

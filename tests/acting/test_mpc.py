@@ -145,9 +145,7 @@ def pendulum(**options: Any) -> CMERL:
 def searching(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every displacement is played by a search, whatever simulation says."""
 
-    def choose(
-        model: Any, horizon: int, starts: Any, value_kernel: Any, settings: Selection, now: Any = None
-    ) -> Choice:
+    def choose(model: Any, horizon: int, starts: Any, value_kernel: Any, settings: Selection, *_: Any) -> Choice:
         return Choice(model.with_landmarks(60), settings.searches[-1], {"action repeat": "1"}, -100.0, False, True)
 
     monkeypatch.setattr("cmerl.agents.cme_rl.transition_store.choose_actor", choose)

@@ -84,7 +84,7 @@ def test_a_unit_that_fails_is_told_and_the_exit_code_is_1(tmp_path: Path, capsys
         (["run"], "cmerl: Missing argument"),
         (["run", "cmerl/RiverSwim-v0", "--episodes", "x"], "cmerl: Invalid value for '--episodes': "),
         (["run", "cmerl/RiverSwim-v0", "--episodes", "0"], "cmerl: command line: episodes must be a whole number"),
-        (["run", "cmerl/RiverSwim-v0", "--episods", "5"], "cmerl: No such option: --episods"),
+        (["run", "cmerl/RiverSwim-v0", "--episods", "5"], "cmerl: No such option"),
         (["run", "cmerl/RiverSwim-v0", "--engine", "spark"], "engine cannot be 'spark': there are local, ray"),
         (["run", "cmerl/RiverSwim-v0", "--log-level", "loud"], "'loud' is none of debug, info, warning, error"),
         (["run", "nothing.toml"], "cmerl: there is no file 'nothing.toml'"),
@@ -135,7 +135,8 @@ def test_worlds_come_first_among_environments(capsys: pytest.CaptureFixture[str]
     assert horizons["cmerl/RiverSwim-v0"] == "20"
     assert horizons["cmerl/DeepSea-v0"] == str(cmerl.envs.DeepSea().horizon)
     assert horizons["CartPole-v1"] == "500"
-    assert horizons["CliffWalking-v1"] == "–"
+    (cliff,) = (horizon for id, horizon in horizons.items() if id.startswith("CliffWalking-v"))  # v0 or v1
+    assert cliff == "–"
     assert "GymV21Environment-v0" not in horizons  # needs a package that is not there
     assert "Ant-v2" not in horizons  # was withdrawn
     code, out, _ = call(capsys, "envs", "mountain")

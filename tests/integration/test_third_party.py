@@ -40,7 +40,7 @@ WORLDS = [
     ("MiniGrid-FourRooms-v0", "minigrid", 15, "148 categories", "7 actions"),
     ("highway-fast-v0", "highway_env", 3, "25 numbers scaled by what is seen", "5 actions"),
     ("parking-v0", "highway_env", 3, "18 numbers scaled by what is seen", "17 candidates"),
-    ("water-reservoir-v0", "mo_gymnasium", 10, "1 numbers", "9 candidates"),
+    ("water-reservoir-v0", "mo_gymnasium", 10, "1 number", "9 candidates"),
     ("Cont-CC-SeriesDc-v0", "gym_electric_motor", 15, "6 numbers scaled by their bounds", "9 candidates"),
     ("Cont-SC-SeriesDc-v0", "gym_electric_motor", 15, "6 numbers scaled by their bounds", "9 candidates"),
 ]

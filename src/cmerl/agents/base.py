@@ -19,6 +19,7 @@ from cmerl.agents.door import StepLimit
 from cmerl.agents.episode import Episode
 from cmerl.agents.evaluation import Returns, play
 from cmerl.agents.from_logs import FitsLogs
+from cmerl.agents.history import History
 from cmerl.agents.horizons import find_horizon
 from cmerl.agents.persistence import Persistent
 from cmerl.agents.records import REGRET_KINDS, EpisodeRecord, Policy, Trajectory, begin, go_on
@@ -67,7 +68,7 @@ class Agent(FitsLogs, Persistent):
         self._set_env(env, horizon)
         self.broken_off = 0  # episodes begun but not finished
         self.seed = check_seed(seed)
-        self.history: list[EpisodeRecord] = []
+        self.history = History()
         self._latest = Trajectory()  # the last episode
         self._books = None
 
@@ -215,7 +216,7 @@ class Agent(FitsLogs, Persistent):
 
     def _repr_html_(self) -> str:
         """For notebooks: how it has done, and what it says of itself."""
-        returns = [record.ret for record in self.history]
+        returns = self.history.returns()
         regrets = [record.regret for record in self.history if record.regret is not None]
         about: dict[str, Any] = {"horizon": self.horizon, "seed": self.seed, "episodes": len(returns)}
         if returns:

@@ -95,7 +95,7 @@ def distil(
     found: Landmarks | None = None
     for _ in range(sizes.rounds):
         met = []
-        ways = [_planned(plan, view, sizes.times)] if teacher is None else list(teacher.learn(X))
+        ways = [_planned(plan, view, sizes.times), *(() if teacher is None else teacher.learn(X))]
         for preferences in ways:
             pupil = fitted(X, preferences(X), sizes)
             simulated, visited = simulate(dynamics, pupil, view.actions, starts, horizon)

@@ -1,15 +1,18 @@
-"""What a policy is worth: by playing it, or from data alone where that can be proven."""
+"""What a policy is worth: by playing it, or from data alone, with a proof where there can be one."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
+from cmerl import logs
 from cmerl.agents import door
+from cmerl.agents.practical_evaluation import Transitions, estimate, from_log
 from cmerl.agents.records import Policy, begin
 from cmerl.errors import InputError
 from cmerl.finite import Balls
@@ -40,9 +43,11 @@ class Value:
     """What a policy is worth from the first states, by data alone.
 
     Attributes:
-        lower: a bound from below that holds with probability 1 − delta; likewise ``upper``.
-        mean: by the law that was counted; what was never tried earns the least.
+        lower: the lower end of an interval that holds with probability 1 − delta; likewise ``upper``.
+        mean: the estimate; where it is proven, what was never tried earns the least.
         delta: the failure probability.
+        provable: whether that is proven; otherwise it was measured on small worlds.
+        unsupported: the share of what the policy does that the data say nothing of; 0 where it is proven.
         statement: the same in words.
     """
 
@@ -50,6 +55,8 @@ class Value:
     mean: float
     upper: float
     delta: float
+    provable: bool
+    unsupported: float
     statement: str
 
 
@@ -100,17 +107,58 @@ def play(env: gymnasium.Env[Any, Any], policy: Policy, horizon: int, episodes: i
     return Returns(mean, (mean - half, mean + half), returns)
 
 
-def value_of(policy: Any, agent: Certified, start: Any = None) -> Value:
-    """Bounds on what any policy earns, from what an agent has seen: lower, mean and upper.
+def value_of(policy: Any, data: Any, start: Any = None, *, horizon: int | None = None, delta: float = 0.05) -> Value:
+    """What any policy earns, from data alone: lower, mean and upper.
 
-    They hold on finite worlds with a declared range of rewards, with probability 1 − delta at every time.
+    From an agent on a finite world with a declared range of rewards the interval is proven, at the agent's own delta.
+    From anything else it is practical: fitted Q evaluation, whose intervals were measured to cover as often as they
+    say on small worlds. ``provable`` and ``statement`` say which.
 
     Args:
-        policy: a function of (obs, step), a table (H, S), or anything with ``probabilities`` or ``table``.
-        agent: whose data count, played or logged.
-        start: the first observation; by default the first states of the episodes that it played.
+        policy: a function of (obs, step) or (obs), a table (H, S), a model of Stable-Baselines3, or anything with
+            ``probabilities`` or ``table`` where it is proven.
+        data: an agent, whose data count, played or logged; or logged episodes, as ``agent.fit`` takes them.
+        start: the first observation; by default the first states of the data.
+        horizon: steps of an episode; by default the agent's, or those of the longest episode.
+        delta: failure probability of an interval that is not proven.
     """
-    balls, weights = _balls(agent, start)
+    if getattr(data, "_ledger", None) is not None:
+        return _proven_value(policy, data, start)
+    if not 0.0 < delta < 1.0:
+        raise InputError(f"delta must lie between 0 and 1, not {delta!r}")
+    seen, steps = _seen(data, horizon)
+    return practical_value(policy, seen if start is None else seen._replace(starts=[start]), steps, delta)
+
+
+def _seen(data: Any, horizon: int | None) -> tuple[Transitions, int]:
+    """Transitions of an agent or of a log, and the length of an episode."""
+    if callable(getattr(data, "transitions", None)) and hasattr(data, "horizon"):
+        return data.transitions(), data.horizon if horizon is None else horizon
+    if hasattr(data, "policy") and hasattr(data, "horizon"):
+        raise InputError(
+            f"a {type(data).__name__} keeps no transitions, and nothing can be proven: {data._books}; pass the "
+            "episodes themselves"
+        )
+    log = logs.read(data)
+    return from_log(log), max(map(len, log.episodes)) if horizon is None else horizon
+
+
+def practical_value(policy: Any, seen: Transitions, horizon: int, delta: float) -> Value:
+    """An interval by fitted Q evaluation."""
+    from scipy.stats import norm  # slow to import
+
+    found, transitions = estimate(policy, seen, horizon), len(seen.rewards)
+    half = float(norm.ppf(1.0 - delta / 2.0)) * found.deviation
+    words = (
+        f"By {transitions} transitions the policy earns {found.mean:.4g} an episode, between {found.mean - half:.4g} "
+        f"and {found.mean + half:.4g} with confidence {1 - delta:g}. This is not proven: it was measured on small "
+        f"worlds. The data say nothing of about {found.unsupported:.0%} of what the policy does."
+    )
+    return Value(found.mean - half, found.mean, found.mean + half, delta, False, found.unsupported, words)
+
+
+def _proven_value(policy: Any, agent: Certified, start: Any) -> Value:
+    balls, weights = _balls(agent, None if start is None else [start])
     probabilities = agent._probabilities(policy)
     shift = balls.world.r_min * balls.world.horizon
     (_, low), (_, high) = balls.evaluate(probabilities, -1), balls.evaluate(probabilities, 1)
@@ -122,17 +170,31 @@ def value_of(policy: Any, agent: Certified, start: Any = None) -> Value:
     words = (
         f"With probability at least {1 - delta:g}, the policy earns between {lower:.4g} and {upper:.4g} an episode."
     )
-    return Value(lower, mean, upper, delta, words)
+    return Value(lower, mean, upper, delta, True, 0.0, words)
 
 
-def pessimistic_policy(agent: Certified, start: Any = None) -> PessimisticPolicy:
-    """The policy with the highest lower bound, by data alone; refused where that bound says nothing.
+class PessimisticValues(NamedTuple):
+    """The best values at the lower end of what the data leave possible.
 
-    Args:
-        agent: whose data count, played or logged.
-        start: the first observation; by default the first states of the episodes that it played.
+    Attributes:
+        balls: what they leave possible.
+        Q: (H, S, A), less the least reward per step; likewise V (H + 1, S).
+        lower: of the value from the first states, in the environment's units.
+        delta: the failure probability.
+        statement: the same in words.
     """
-    balls, weights = _balls(agent, start)
+
+    balls: Balls
+    Q: FloatArray
+    V: FloatArray
+    lower: float
+    delta: float
+    statement: str
+
+
+def pessimistic_values(agent: Certified, starts: Sequence[Any] | None = None) -> PessimisticValues:
+    """Values of the policy with the highest lower bound; refused where that bound says nothing."""
+    balls, weights = _balls(agent, starts)
     Q, V = balls.evaluate(None, -1)
     world, delta = balls.world, balls.budget.delta
     least = world.r_min * world.horizon
@@ -144,19 +206,30 @@ def pessimistic_policy(agent: Certified, start: Any = None) -> PessimisticPolicy
             f"state-actions do not prove more than the least possible return, {least:g}; log more episodes"
         )
     words = f"With probability at least {1 - delta:g}, this policy earns {bound + least:.4g} an episode or more."
-    return PessimisticPolicy(bound + least, delta, words, Q.argmax(axis=2), agent._first_numbers)
+    return PessimisticValues(balls, Q, V, bound + least, delta, words)
 
 
-def _balls(agent: Certified, start: Any) -> tuple[Balls, FloatArray]:
+def pessimistic_policy(agent: Certified, start: Any = None) -> PessimisticPolicy:
+    """The policy with the highest lower bound, by data alone; refused where that bound says nothing.
+
+    Args:
+        agent: whose data count, played or logged.
+        start: the first observation; by default the first states of the episodes that it played.
+    """
+    found = pessimistic_values(agent, None if start is None else [start])
+    return PessimisticPolicy(found.lower, found.delta, found.statement, found.Q.argmax(axis=2), agent._first_numbers)
+
+
+def _balls(agent: Certified, starts: Sequence[Any] | None) -> tuple[Balls, FloatArray]:
     """What the data leave possible, and the weights of first states (S,)."""
     ledger = agent.ledger
     if ledger is None:
         raise InputError(f"nothing can be proven from these data: {agent._books}")
     if ledger.void is not None:
         raise InputError(f"nothing is proven of these data: {ledger.void}")
-    if start is not None:
-        weights = np.zeros(ledger.world.states)
-        weights[int(start) - agent._first_numbers[0]] = 1.0
+    if starts is not None:
+        numbers = [int(start) - agent._first_numbers[0] for start in starts]
+        weights = np.bincount(numbers, minlength=ledger.world.states) / len(numbers)
     elif ledger.starts.sum() > 0:
         weights = ledger.starts / ledger.starts.sum()
     else:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from cmerl.acting import Refined
 from cmerl.agents.distillation import distil
+from cmerl.confidence import Greedy as GreedyMode
 from cmerl.embedding.compressed.dictionary import FrozenDictionary
 from cmerl.embedding.compressed.moments import CompressedView
 from cmerl.embedding.displacement.grid import DisplacementView
@@ -89,7 +90,7 @@ def _observed(states: StateSpace) -> tuple[list[dict[str, Any]], container.Array
 
 def _distilled(policy: PlanPolicy, plan: Plan, view: DisplacementView) -> tuple[dict[str, Any], container.Arrays]:
     """Preferences at landmarks, learned from the policy in its own model."""
-    if policy.spending is not None or not view.sure:
+    if policy.spending is not None or not isinstance(plan.task.mode, GreedyMode):
         raise InputError("this policy explores, which a file cannot: export agent.policy(explore=False)")
     found = distil(plan, policy.actor, policy.actions.rows, policy.seed)
     about = {"exported": "preferences at landmarks, distilled from the policy", "simulated": found.simulated}

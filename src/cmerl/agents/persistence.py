@@ -13,6 +13,7 @@ from cmerl import oracles
 from cmerl.agents import storage
 from cmerl.agents.certified import Certified
 from cmerl.agents.episode import Episode
+from cmerl.agents.history import History
 from cmerl.agents.records import REGRET_KINDS, EpisodeRecord, Trajectory
 from cmerl.agents.saved import check_any
 from cmerl.certificates import Ledger
@@ -26,7 +27,7 @@ class Persistent(Certified):
     name: ClassVar[str]
     seed: int
     broken_off: int
-    history: list[EpisodeRecord]
+    history: History
     ingested: tuple[dict[str, Any], ...]
     _latest: Trajectory
     _open: Episode | None
@@ -47,15 +48,15 @@ class Persistent(Certified):
         if self._open is not None and self._open.step > 0:
             raise InputError("an episode is open, and cannot be saved half: close it, or save when it has ended")
         tensors, meta = self._state()
-        fields = ("ret", "length", "seconds")
-        for name in fields:
-            tensors[f"history.{name}"] = np.array([getattr(r, name) for r in self.history], dtype=np.float64)
-        regrets = [np.nan if r.regret is None else r.regret for r in self.history]
+        records = self.history[:]
+        for name in ("ret", "length", "seconds"):
+            tensors[f"history.{name}"] = np.array([getattr(r, name) for r in records], dtype=np.float64)
+        regrets = [np.nan if r.regret is None else r.regret for r in records]
         tensors["history.regret"] = np.array(regrets, dtype=np.float64)
-        kinds = [REGRET_KINDS.index(r.regret_kind) for r in self.history]
+        kinds = [REGRET_KINDS.index(r.regret_kind) for r in records]
         tensors["history.regret_kind"] = np.array(kinds, dtype=np.int64)
         about = {"agent": self.name, "horizon": self.horizon, "seed": self.seed, "broken_off": self.broken_off}
-        about["metrics"] = [r.metrics for r in self.history]
+        about["metrics"] = [r.metrics for r in records]
         if self.ingested:
             about["ingested"] = list(self.ingested)
         if (ledger := self.ledger) is not None:
@@ -122,10 +123,10 @@ class Persistent(Certified):
         columns = [
             tensors[f"history.{name}"].tolist() for name in ("ret", "length", "regret", "regret_kind", "seconds")
         ]
-        agent.history = [
+        agent.history = History(
             EpisodeRecord(i, ret, int(length), None if np.isnan(regret) else regret, REGRET_KINDS[kind], sec, metrics)
             for i, (ret, length, regret, kind, sec, metrics) in enumerate(zip(*columns, meta["metrics"], strict=True))
-        ]
+        )
         agent._restore(tensors, meta, given)
         return agent
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -63,6 +63,13 @@ class PlanPolicy:
         action = episode(obs, step)
         asked.episode, asked.step, asked.state, asked.action = episode, step, state.tobytes(), own(action)
         return action
+
+    def act_many(self, observations: Sequence[Any], step: int) -> list[Any]:
+        """What it does at several observations."""
+        if not isinstance(self.actor, Greedy) or self.searches:
+            return [self(obs, step) for obs in observations]
+        rows = self.states.encode_many(list(observations))
+        return [self.actions.values[i] for i in self.plan.act(rows, step)]
 
     def begin_episode(self) -> PlanEpisode:
         """The same policy for one episode: a search then goes on from what it has found at the step before."""

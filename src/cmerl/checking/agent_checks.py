@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -81,12 +81,12 @@ class Witness(gymnasium.Wrapper[Any, Any, Any, Any]):
         return obs, reward, terminated, truncated, info
 
 
-def bits(history: list[EpisodeRecord]) -> list[EpisodeRecord]:
+def bits(history: Sequence[EpisodeRecord]) -> Sequence[EpisodeRecord]:
     """Records without what may differ: the time they took."""
     return [dataclasses.replace(record, seconds=0.0) for record in history]
 
 
-def difference(one: list[EpisodeRecord], other: list[EpisodeRecord]) -> str | None:
+def difference(one: Sequence[EpisodeRecord], other: Sequence[EpisodeRecord]) -> str | None:
     """Where two histories part, in words; None where they do not."""
     for a, b in zip(bits(one), bits(other), strict=False):
         if not same(dataclasses.asdict(a), dataclasses.asdict(b)):

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from cmerl.experiments.statistics import thin
 from cmerl.report import curves, tables
+from cmerl.report.account import ExplorationAccount
 from cmerl.report.curves import Curve
 from cmerl.report.rundir import RunDirectory, Runs
 
@@ -33,6 +34,7 @@ class Section:
         figures: ids of its figures, in order.
         has_regret: whether regret is known.
         proven: for each agent with a certificate, what it says and what was measured.
+        explored: for each agent with an exploration account, what it says.
     """
 
     name: str
@@ -42,6 +44,7 @@ class Section:
     figures: list[tuple[str, Figure]] = field(default_factory=list)
     has_regret: bool = False
     proven: list[str] = field(default_factory=list)
+    explored: list[str] = field(default_factory=list)
 
 
 def section(run: RunDirectory, env: str, index: int, most: int) -> Section:
@@ -63,6 +66,7 @@ def section(run: RunDirectory, env: str, index: int, most: int) -> Section:
         ),
         build.curve("cost", "cost", "ms an episode", _milliseconds, log=True),
         build.certificates(),
+        build.account(),
         *build.balancing(),
     ]
     return Section(
@@ -73,6 +77,9 @@ def section(run: RunDirectory, env: str, index: int, most: int) -> Section:
         figures=[(f"env-{index}-{figure['key']}", figure) for figure in figures if figure is not None],
         has_regret=has_regret,
         proven=[words for runs in all_runs if (words := proven(runs)) is not None],
+        explored=[
+            account.words(runs.agent) for runs in all_runs if (account := ExplorationAccount.of(runs)) is not None
+        ],
     )
 
 
@@ -210,6 +217,24 @@ class Builder:
             lines = [{**entry, "suffix": suffix, "dash": dash, "low": None, "high": None} for entry in part["lines"]]
             figure = part if figure is None else figure
             figure["lines"] = lines if figure is part else figure["lines"] + lines
+        return figure
+
+    def account(self) -> Figure | None:
+        """What exploring has cost, and what it has bought."""
+        figure: Figure | None = None
+        curve = ExplorationAccount.curve
+        for side, suffix, width in (("cost", ", cost", 4), ("bought", ", bought", 1.5)):
+            part = self.curve(
+                "account",
+                "exploring: what it cost and bought",
+                "sum of returns",
+                lambda runs, side=side: curve(runs, side, self._most),  # type: ignore[misc]
+                note="thick: charges by the agent's own account; thin: returns above that of the first episode",
+            )
+            if part is None:
+                return None
+            lines = [{**entry, "suffix": suffix, "width": width} for entry in part["lines"]]
+            figure = {**part, "lines": lines if figure is None else figure["lines"] + lines}
         return figure
 
     def balancing(self) -> list[Figure]:

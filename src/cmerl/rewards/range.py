@@ -114,6 +114,16 @@ class RewardRange:
         return self._steps.within(*self._limits()) if self._steps else None
 
     @property
+    def fallback(self) -> float:
+        """What plans that do not explore assume where little is known: the least reward seen, and 0.
+
+        The least of a declared range may be far below anything that is paid, and would make such plans keep to what
+        was visited most, whatever it pays. An automatic range is what was seen.
+        """
+        seen = [extremes.low[0] for extremes in (self._steps, self._ends) if extremes]
+        return max(self.bounds[0], min([0.0, *seen])) if self.declared else self.bounds[0]
+
+    @property
     def best_end(self) -> float | None:
         """The largest reward of a step that ended an episode; None before the first."""
         return self._ends.high[-1] if self._ends else None

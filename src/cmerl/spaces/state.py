@@ -155,14 +155,14 @@ class StateSpace:
         objects = len(self.objects)
         categories, bounded, d = int(self.categories.sum()) - objects, int(self.bounded.sum()), self.dims - objects
         circles = int(self.columns.angle.sum())
-        said = [
-            f"{categories} categories" if categories else "",
-            f"{bounded - 2 * circles} numbers scaled by their bounds" if bounded > 2 * circles else "",
-            f"{d - categories - bounded} numbers scaled by what is seen" if d > categories + bounded else "",
-            f"{circles} angles" if circles else "",
-            *(f"{type(part.space).__name__} objects" for part in self.objects),
+        counted = [
+            (categories, "category", "categories"),
+            (bounded - 2 * circles, "number scaled by its bounds", "numbers scaled by their bounds"),
+            (d - categories - bounded, "number scaled by what is seen", "numbers scaled by what is seen"),
+            (circles, "angle", "angles"),
         ]
-        return ", ".join(part for part in said if part)
+        said = [f"{count} {one if count == 1 else many}" for count, one, many in counted if count > 0]
+        return ", ".join([*said, *(f"{type(part.space).__name__} objects" for part in self.objects)])
 
     def fits(self, space: spaces.Space[Any]) -> bool:
         """Whether a space gives the observations that this was made for."""

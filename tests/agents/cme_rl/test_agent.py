@@ -107,6 +107,20 @@ def test_explore_false_does_not_seek_the_unknown():
     assert agent.predict(0, explore=False) == tried
 
 
+def test_a_wide_declared_range_does_not_decide_what_is_played_without_exploring():
+    """The worse action was tried more often: that counts for nothing beside what it pays."""
+    env = FiniteMDP(np.ones((1, 2, 1)), [[0.2, 0.8]], horizon=1)
+    played = []
+    for declared in ("auto", (0.0, 1.0), (-1000.0, 1000.0)):
+        agent = CMERL(env, seed=0, reward_range=declared)
+        tried = (0, 0, 0, 0, 0, 0, 1, 1)
+        agent.fit(
+            {"observations": [0, 0], "actions": [a], "rewards": [(0.2, 0.8)[a]], "terminated": False} for a in tried
+        )
+        played.append(agent.predict(0, explore=False))
+    assert played == [1, 1, 1]
+
+
 # --- what a held policy is ---------------------------------------------------------------------------------
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from cmerl.agents.cme_rl.options import Auto
     from cmerl.agents.cme_rl.parts import Backward
     from cmerl.agents.cme_rl.settings import Settings
-    from cmerl.agents.cme_rl.supervision import Explore
+    from cmerl.agents.cme_rl.supervision import Attitude, Explore
     from cmerl.confidence import Mode
     from cmerl.optimism import Optimism
     from cmerl.rewards import RewardFunction
@@ -94,6 +94,8 @@ class CMERL(Queries, Guarantees, Stored):
             value for every action.
         exploratory_episodes: how many episodes may explore; the others are greedy.
         caution: how far ahead to look, and with how much doubt (`cmerl.safety.Caution`).
+        attitude: "optimistic", or "pessimistic", which plans for a world as bad as the data allow, from logs alone:
+            ``policy()`` then has ``lower``, what it earns at least, and is refused where the data support none.
     """
 
     name: ClassVar[str] = "cme-rl"
@@ -136,6 +138,7 @@ class CMERL(Queries, Guarantees, Stored):
         allowed: Callable[..., Any] | None = None,
         exploratory_episodes: int | None = None,
         caution: Caution | None = None,
+        attitude: Attitude = "optimistic",
     ) -> None:
         super().__init__(env, horizon=horizon, seed=seed)
         given = Given(
@@ -163,7 +166,9 @@ class CMERL(Queries, Guarantees, Stored):
             settings=settings,
         )
         self._compose(build(self._host, given))
-        wishes = Wishes(explore, limits, cost, cost_budget, fallback, allowed, exploratory_episodes, caution)
+        wishes = Wishes(
+            explore, limits, cost, cost_budget, fallback, allowed, exploratory_episodes, caution, attitude
+        )
         self.explorer.watch_over(wishes, self.env)
 
     def __repr__(self) -> str:

@@ -12,7 +12,9 @@ from cmerl.agents.cme_rl import diagnostics
 from cmerl.agents.cme_rl.builder import Host
 from cmerl.agents.cme_rl.explorer import Explorer
 from cmerl.agents.cme_rl.learner import Learner
+from cmerl.agents.cme_rl.pessimism import pessimistic_policy
 from cmerl.agents.policies import PlanPolicy
+from cmerl.agents.practical_evaluation import Transitions
 from cmerl.errors import CmerlError
 
 if TYPE_CHECKING:
@@ -51,6 +53,8 @@ class Algorithm1(Agent):
     def policy(self, explore: bool = True) -> PlanPolicy:
         """Lines 3-6: the plan that the next episode would play; call it with an observation and a step."""
         self._check_thread()
+        if self.explorer.pessimistic:
+            return pessimistic_policy(self, self.transitions())
         explore = explore and self.explorer.explores
         return self._act_on(self.planner.plan(explore=explore), explore=explore)
 
@@ -71,10 +75,17 @@ class Algorithm1(Agent):
 
     def _replanned(self, step: int) -> PlanPolicy | None:
         """Lines 3-6 once more for the steps left, where enough was seen since the last plan."""
-        if self.paused or not self.explorer.explores or not self.learner.replan_due():
+        if self.paused or self.explorer.pessimistic or not self.explorer.explores or not self.learner.replan_due():
             return None
         self._absorb()
         return self._act_on(self.planner.replan(step, self.learner.replans))
+
+    def transitions(self) -> Transitions:
+        """All transitions that were learned from, played or logged, in the environment's language.
+
+        A long log is not kept where the model does not need it; the pessimistic and the cautious keep it.
+        """
+        return self.learner.seen()
 
     def _absorb(self) -> None:
         self.learner.absorb()

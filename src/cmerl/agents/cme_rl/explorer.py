@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import gymnasium
 import numpy as np
 
 from cmerl.acting import MPC, Actor, Greedy, Spending
-from cmerl.agents.base import EpisodeRecord
 from cmerl.agents.cme_rl.planner import AnyPlan, Planner
 from cmerl.agents.cme_rl.supervision import Data, Supervision, Wishes
+from cmerl.agents.history import History
 from cmerl.agents.policies import PlanEpisode, PlanPolicy
 from cmerl.exploration import Account, Allowance
 from cmerl.optimism import Situation
@@ -35,7 +35,7 @@ class Explorer:
         supervision: the same, checked.
     """
 
-    def __init__(self, planner: Planner, history: Sequence[EpisodeRecord]) -> None:
+    def __init__(self, planner: Planner, history: History) -> None:
         self._planner, self._history = planner, history
         self.account = Account(rate=planner.options.settings.exploration_rate)
         self.wishes, self.supervision = Wishes(), Supervision()
@@ -46,8 +46,13 @@ class Explorer:
         planner = self._planner
         self.wishes = wishes
         self.supervision = Supervision.of(wishes, env, planner.states, planner.actions, planner.horizon)
-        if self.supervision.supervisor is not None:
-            planner.model.keep_log()  # forecasts are made from it
+        if self.supervision.supervisor is not None or self.pessimistic:
+            planner.model.keep_log()  # forecasts and lower bounds are made from it
+
+    @property
+    def pessimistic(self) -> bool:
+        """Whether plans are for a world as bad as the data allow."""
+        return self.wishes.attitude == "pessimistic"
 
     @property
     def explores(self) -> bool:
@@ -94,7 +99,7 @@ class Explorer:
         model = self._planner.model
         if model.displacement is None or self.free:
             return None
-        returns = [*(record.ret for record in self._history), model.choice.promised]
+        returns = [*self._history.returns(), model.choice.promised]
         allowance = self.account.allowance(len(self._history) + 1, max(returns) - min(returns), self.prospect())
         if self._played is not None and replans:
             allowance = self._played

@@ -11,10 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cmerl.acting import MPC
+from cmerl.agents import practical_evaluation
 from cmerl.agents.cme_rl.planner import Planner
 from cmerl.agents.cme_rl.update_buffer import Seen, UpdateBuffer
 from cmerl.agents.from_logs import check_length, naming
-from cmerl.errors import CmerlError
+from cmerl.errors import CmerlError, InputError
 from cmerl.logs import LoggedEpisode
 from cmerl.rollback import all_or_nothing
 
@@ -112,6 +113,28 @@ class Learner:
         return (
             np.concatenate([np.empty((0, d + e)), *(np.asarray(batch.Z) for batch in parts)]),
             np.concatenate([np.empty((0, d)), *(np.asarray(batch.next_states) for batch in parts)]),
+        )
+
+    def seen(self) -> practical_evaluation.Transitions:
+        """All transitions, also those that wait, in the environment's language."""
+        planner = self._planner
+        if planner.model.batches is None:
+            raise InputError(
+                f"{planner.model.n} transitions are too many to keep beside a model: pass the episodes themselves"
+            )
+        parts = list(planner.model.batches) + ([self.pending.batch()] if self.pending else [])
+        if not parts:
+            return practical_evaluation.Transitions([], [], np.empty(0), [], np.empty(0, dtype=bool), [])
+        steps, d = np.concatenate([steps for steps, _ in parts]), planner.states.dims
+        Z, nexts = (np.concatenate([np.asarray(getattr(b, name)) for _, b in parts]) for name in ("Z", "next_states"))
+        observations = planner.states.decode(Z[:, :d])
+        return practical_evaluation.Transitions(
+            observations,
+            [planner.actions.decode(row) for row in Z[:, d:]],
+            np.concatenate([batch.rewards for _, batch in parts]),
+            planner.states.decode(nexts),
+            np.concatenate([batch.terminated for _, batch in parts]),
+            [observations[i] for i in np.flatnonzero(steps == 0)],
         )
 
     def may_wait(self) -> bool:

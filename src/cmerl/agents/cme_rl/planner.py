@@ -162,13 +162,18 @@ class Planner:
         return Task(
             problem=problem,
             mode=mode if explore else Greedy(),
-            r_min=self.rewards.bounds[0],
+            r_min=self._least(explore=explore),
             optimistic=self.ceilings(),
             known_reward=self.reward_beside_model,
             states=self.all_states,
             discount=self._discount,
             with_excess=self.options.claims,
         )
+
+    def _least(self, *, explore: bool) -> float:
+        """The reward that plans count from and fall back on; proofs and functions that are given need their range."""
+        needs_range = explore or self.options.mode.provable or self.known_reward is not None
+        return self.rewards.bounds[0] if needs_range else self.rewards.fallback
 
     def order(self, replans: int = 0) -> NDArray[np.intp]:
         """In which order a plan breaks ties (H, A), each step on its own: one order for all would be a direction."""

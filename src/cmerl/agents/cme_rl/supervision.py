@@ -23,6 +23,7 @@ Data = Callable[[], tuple[FloatArray, FloatArray]]
 """All transitions so far: state-actions (n, d + e) and next states (n, d)."""
 Explore = Literal["auto", "optimistic", "cautious", "greedy"]
 AUTO: Explore = "auto"
+Attitude = Literal["optimistic", "pessimistic"]
 
 
 class Wishes(NamedTuple):
@@ -36,11 +37,17 @@ class Wishes(NamedTuple):
     allowed: Any = None
     exploratory_episodes: int | None = None
     caution: Caution | None = None
+    attitude: Attitude = "optimistic"
 
     @property
     def given(self) -> list[str]:
         """Names of those that are not as by default."""
-        return [name for name, value in self._asdict().items() if value is not None and value is not AUTO]
+        usual = self._field_defaults
+
+        def told(name: str, value: Any) -> bool:
+            return bool(value != usual[name]) if isinstance(value, str) else value is not usual[name]
+
+        return [name for name, value in self._asdict().items() if told(name, value)]
 
     @classmethod
     def again(cls, names: Sequence[str], given: dict[str, Any]) -> Wishes:
@@ -75,6 +82,11 @@ class Supervision:
         """From what a user says."""
         bounded = wishes.limits is not None or wishes.cost is not None
         explore = wishes.explore
+        if wishes.attitude not in ("optimistic", "pessimistic"):
+            raise InputError(f"attitude must be 'optimistic' or 'pessimistic', not {wishes.attitude!r}")
+        if wishes.attitude == "pessimistic" and len(wishes.given) > 1:
+            others = ", ".join(name for name in wishes.given if name != "attitude")
+            raise InputError(f"a pessimistic agent does not explore, so that {others} means nothing: leave it out")
         if explore not in ("auto", "optimistic", "cautious", "greedy"):
             raise InputError(f"explore must be 'optimistic', 'cautious' or 'greedy', not {explore!r}")
         if explore == "auto":

@@ -36,7 +36,7 @@ from cmerl.errors import InputError
 from cmerl.growing import nested, part
 from cmerl.kernels import RBF, Delta, Kernel
 from cmerl.kernels.spec import from_spec, to_spec
-from cmerl.model_selection import Choice, choose_actor, displacement_is_better
+from cmerl.model_selection import Choice, choose_actor, displacement_is_better, returns_within
 from cmerl.objects import ObjectTable
 from cmerl.rollback import all_or_nothing
 from cmerl.spaces import StateSpace
@@ -136,6 +136,7 @@ class TransitionStore:
         self._ends: list[bool] = []  # whether an episode was over with each batch
         self._doubled_at = 0  # the clock: everything is chosen anew when the data have doubled since
         self._choice_due = False
+        self._chosen_at = 0  # batches that there were when an actor was chosen last
         self._log_is_needed = False
         self._starts: list[FloatArray] = []  # of the latest episodes
         self.choice = Choice(None, Greedy(), {})
@@ -248,12 +249,22 @@ class TransitionStore:
         if wanted:
             starts = np.vstack(self._starts)
             selection = recipe.settings.selection
-            self.choice = choose_actor(model, recipe.horizon, starts, self.value_kernel, selection, before)
+            played = self._played(selection.simulated_steps)
+            self.choice = choose_actor(model, recipe.horizon, starts, self.value_kernel, selection, before, played)
+            self._chosen_at = len(self.batches or ())
             assert self.displacement is not None
             self.embeddings = [self.displacement]
         elif before is not None:
             self.choice = Choice(None, Greedy(), {})
             self._relearn()
+
+    def _played(self, steps: int) -> FloatArray:
+        """What the first steps of each episode have earned since the last choice (k,)."""
+        batches = (self.batches or [])[self._chosen_at :]
+        if not batches:
+            return np.zeros(0)
+        rewards = np.concatenate([batch.rewards for _, batch in batches])
+        return returns_within(np.concatenate([at for at, _ in batches]), rewards, steps)
 
     def _make_displacement(self) -> DisplacementEmbedding:
         recipe = self.recipe

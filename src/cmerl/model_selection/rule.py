@@ -1,0 +1,62 @@
+"""The numbers of the selection, and its rule for switching."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cmerl.acting import MPC
+
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Selection:
+    """How the data choose between models and between actors.
+
+    Args:
+        margin: of the error of the direct embedding that a displacement may have to replace it.
+        most_noise: of the motion's variance that a displacement may leave: more calls for an embedding, which keeps
+            whole distributions.
+        shrinking: of the error that is left when the data double, where more noise is taken for want of data.
+        fewest_to_judge: transitions below which that cannot be told.
+        held_out: transitions that models are compared on.
+        residuals: of a displacement, standing for its noise.
+        repeats: steps for which plans may hold an action.
+        starts: first states that plans are simulated from.
+        search_starts: of these that searches are simulated from, all at once.
+        discount: whether plans with a displacement are discounted by 1 − 1/H.
+        search_landmarks: states at which a plan knows V where it only ends a search.
+        simulated_steps: most steps of a simulation.
+        saturation: of the range of rewards that a step may lack where returns count as all that is known to exist.
+        search: sizes of searches.
+    """
+
+    margin: float = 0.5
+    most_noise: float = 0.03
+    shrinking: float = 0.7
+    fewest_to_judge: int = 150
+    held_out: int = 300
+    residuals: int = 16
+    repeats: tuple[int, ...] = (1, 2, 3, 5)
+    starts: int = 8
+    search_starts: int = 3
+    discount: bool = True
+    search_landmarks: int = 300
+    simulated_steps: int = 100
+    saturation: float = 0.01
+    search: MPC = field(default_factory=MPC)
+
+    @property
+    def searches(self) -> tuple[MPC, ...]:
+        """Candidates; the last is taken unless another does better."""
+        return replace(self.search, value="plan"), replace(self.search, value="fitted")
+
+
+def exceeds(challenger: FloatArray, incumbent: FloatArray, *, least: float = 0.0) -> bool:
+    """Whether scores (n,) are better than others of the same cases, beyond the standard error of the gain."""
+    gains = challenger - incumbent
+    error = float(gains.std(ddof=1) / np.sqrt(len(gains))) if len(gains) > 1 else 0.0
+    return float(gains.mean()) > max(error, least)
