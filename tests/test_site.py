@@ -6,6 +6,7 @@ import inspect
 import logging
 from collections.abc import Iterator
 from pathlib import Path
+from types import FunctionType
 from typing import Any
 
 import browser
@@ -72,6 +73,9 @@ def test_every_public_name_is_documented(module: str) -> None:
     for name, thing in site_pages.public_names(module):
         if callable(thing):
             assert inspect.getdoc(thing), f"{module}.{name} has no docstring"
+        for method, value in vars(thing).items() if inspect.isclass(thing) else ():
+            if not method.startswith("_") and isinstance(value, FunctionType | property | classmethod | staticmethod):
+                assert inspect.getdoc(getattr(thing, method)), f"{module}.{name}.{method} has no docstring"
 
 
 def test_the_import_graph_has_every_layer_and_only_arcs_that_go_down() -> None:

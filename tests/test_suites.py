@@ -25,6 +25,9 @@ TABLES = {  # the suites that a file of kept regrets comes from
     "comparison": ["comparison", "cliffwalking"],
     "structured": ["structured"],
     "linear-quadratic": ["linear-quadratic"],
+    "one-step": ["one-step"],
+    "continuous": ["continuous"],
+    "random": ["random"],
 }
 
 

@@ -6,7 +6,7 @@ the kernel takes the place of its features.
 Constants: Q_h = clip(α(z)ᵀ(r + V_{h+1}) + s·λ^{-1/2}g_h(z), 0, H − h + 1), g_h drawn anew for every step and episode
 from the Gaussian posterior with covariance k(z, z') − k(z)ᵀ(K + λI)⁻¹k(z'). With ``theory`` λ = 1 and s is the radius
 of KOVI: proofs of sampling inflate the posterior by the radius of optimism. Otherwise λ = 0.01 and s = ``width``·(H −
-step).
+step), with a width of 0.03 that was chosen on random worlds (docs/evidence/baselines.md, "Bonus scales").
 
 Differences: the function is drawn from the posterior itself, rather than by perturbed data with a random prior, which
 has the same law. Q is clipped. Draws are joint on a dictionary of states (see gaussian_draws.py).
@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+import gymnasium
 import numpy as np
 
 from cmerl.agents.base import Policy
@@ -26,9 +27,18 @@ from cmerl.embedding import Coef
 
 
 class KernelRLSVI(SamplingAgent):
-    """Value iteration with a value function drawn from a kernel posterior [Osband et al. 2016]."""
+    """Value iteration with a value function drawn from a kernel posterior [Osband et al. 2016].
+
+    Args:
+        env: with finitely many actions, or candidates of them.
+        width: the practical spread is this times the steps that are left.
+        options: as for every agent that draws from a kernel posterior.
+    """
 
     name: ClassVar[str] = "kernel-rlsvi"
+
+    def __init__(self, env: gymnasium.Env[Any, Any], *, width: float = 0.03, **options: Any) -> None:
+        super().__init__(env, width=width, **options)
 
     def _spread(self, step: int) -> float:
         """The factor of what is drawn at ``step``."""
