@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -154,6 +155,22 @@ def test_a_passed_deadline_leaves_what_is_known() -> None:
     np.testing.assert_array_equal(found.best, kept[:, 0])
     search(score, Channels(continuous=1), bank(5, 1), np.random.default_rng(0), SETTINGS, deadline=past)
     assert len(calls) == 1  # with nothing known, one round is made
+
+
+@pytest.mark.parametrize(("budget", "rounds"), [(1.0, 5), (0.020, 3), (0.017, 2), (0.001, 1)])
+def test_no_round_begins_that_would_pass_the_deadline(
+    monkeypatch: pytest.MonkeyPatch, budget: float, rounds: int
+) -> None:
+    """By a clock that only rounds advance, 6 ms each: five rounds, or as many as fit, and never less than one."""
+    now = [0.0]
+    monkeypatch.setattr("cmerl.acting.icem.time", SimpleNamespace(perf_counter=lambda: now[0]))
+
+    def score(F):
+        now[0] += 0.006
+        return -np.square(F).sum(axis=(2, 3)), None
+
+    search(score, Channels(continuous=1), bank(5, 1), np.random.default_rng(0), SETTINGS, deadline=budget)
+    assert now[0] == pytest.approx(0.006 * rounds)
 
 
 def test_a_memory_is_shifted_by_the_steps_that_were_played() -> None:

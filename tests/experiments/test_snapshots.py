@@ -51,6 +51,12 @@ def test_a_snapshot_holds_what_the_agent_itself_says_of_every_state(grid) -> Non
     np.testing.assert_allclose(last["value"], [min(agent.q_values(s).max(), most) for s in states], rtol=1e-12)
 
 
+def test_a_snapshot_says_why_the_agent_acts_so_where_the_episode_began(grid) -> None:
+    agent, (*_, last), seen = grid
+    assert last["explanation"] == agent.explain(seen[-20], evidence=3).to_json()
+    assert len(last["explanation"]["rows"]) == 4
+
+
 def test_visits_count_every_state_that_was_acted_in(grid) -> None:
     _, (*_, last), seen = grid
     assert last["visits"].tolist() == np.bincount(seen, minlength=23).tolist()

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from cmerl import experiments
-from cmerl.report import maps, rundir
+from cmerl.report import maps, rundir, write_page
 
 
 @pytest.fixture(scope="module")
@@ -41,6 +41,20 @@ def test_planes_have_the_first_coordinate_along_the_rows(run) -> None:
     (snapshot,) = [s[-1] for env, _, s in maps.snapshots_in(run.path) if env == "cmerl/PBall2D-v0"]
     sigma = np.asarray(snapshot["sigma"]).reshape(31, 31)
     np.testing.assert_allclose(chart["sigma"][-1][2][7], sigma[7, 2], rtol=1e-2)
+
+
+def test_the_last_snapshot_says_why(run) -> None:
+    (chart,) = [m for m in maps.figures(run)[0].values() if m["env"] == "cmerl/RiverSwim-v0"]
+    told = chart["explanation"]
+    assert told["title"].startswith("step 0 at 0")
+    assert told["head"][:2] == ["action", "Q"]
+    assert len(told["rows"]) == 2
+    q, reward, value, optimism = (float(cell) for cell in told["rows"][0][1:5])
+    assert q == pytest.approx(reward + value + optimism, rel=1e-3)
+    assert maps.explanation({}) is None
+    html = write_page(run.path).read_text(encoding="utf-8")
+    assert "Why cme-rl acts so where the last episode began" in html
+    assert f'<td data-label="Q">{told["rows"][0][1]}</td>' in html
 
 
 def test_actions_get_arrows_where_they_lead_somewhere() -> None:

@@ -181,7 +181,8 @@ def search(
         states: b, searched for at once.
         before: the memory of the decision before, shifted.
         balance: what deviating from the best may cost.
-        deadline: by ``time.perf_counter``, when to stop after the round at hand and take the best found so far.
+        deadline: by ``time.perf_counter``: no round begins that would pass it, if it took as long as the longest so
+            far, and the best found by then is taken.
     """
     b, (m, h, width) = states, bank.shape
     count = settings.samples * (1 + channels.samples)
@@ -193,9 +194,13 @@ def search(
     rows = np.arange(b)[:, None]
     found: tuple[SingleArray, SingleArray, SingleArray] | None = None  # the best to play, and its two scores
     promise = np.full(b, -np.inf)
+    longest = began = 0.0  # of the rounds, by the clock
     for i in range(settings.first_rounds if first else settings.rounds):
-        if deadline is not None and (kept is not None or i) and time.perf_counter() > deadline:
-            break
+        if deadline is not None:
+            now = time.perf_counter()
+            longest, began = max(longest, now - began if i else 0.0), now
+            if (kept is not None or i) and now + longest > deadline:
+                break
         U = mean[:, None] + spread[:, None] * bank[rng.integers(0, m, (b, count))]
         parts = [U, mean[:, None]] if kept is None else [U, mean[:, None], kept]
         U = np.concatenate([*parts, constants] if i == 0 else parts, axis=1)

@@ -75,6 +75,11 @@ class MPCEpisode:
             else Channels(continuous=view.actions.shape[1])
         )
         rng = np.random.default_rng(seed)
+        self._terminal = (
+            terminal_value(view.dynamics, self.channels, self._horizon, settings.terminal, settings.search)
+            if settings.value == "fitted"
+            else None
+        )  # made before the first action is asked for, which may be in a hurry
         self._bank = noise_bank(rng, settings.search, BANK, self._depth, self.channels.latent)
         self._spending = spending
         self._expected: tuple[SingleArray, int] | None = None  # the state that the last action leads to, and its step
@@ -149,12 +154,10 @@ class MPCEpisode:
         return score
 
     def _value(self, y: SingleArray, step: int) -> SingleArray:
-        settings = self._settings
-        if settings.value == "plan":
-            greedy = None if self._spending is None else self._spending.greedy
-            return self._planned(greedy or self._plan, y, step)
-        make = terminal_value(self._view.dynamics, self.channels, self._horizon, settings.terminal, settings.search)
-        return make(y)
+        if self._terminal is not None:
+            return self._terminal(y)
+        greedy = None if self._spending is None else self._spending.greedy
+        return self._planned(greedy or self._plan, y, step)
 
     def _planned(self, plan: Plan, y: SingleArray, step: int) -> SingleArray:
         """V of a plan at about that step, in the environment's units."""

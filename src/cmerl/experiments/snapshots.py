@@ -6,6 +6,7 @@ a tree of plain values and arrays; it depends on the agent and its episodes alon
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import math
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ from numpy.typing import NDArray
 
 from cmerl.agents import CMERL, Agent, RandomAgent
 from cmerl.agents.policies import PlanPolicy
+from cmerl.errors import InputError
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.intp]
@@ -107,6 +109,7 @@ class Recorder:
     def __init__(self, agent: Agent, last: int | None = None) -> None:
         self._agent, self._last = agent, last
         self._chart: Chart | None = None
+        self._start: Any = None  # the first observation of the latest episode
         self._visits: NDArray[np.int64] | None = None
         self._moves: dict[float, FloatArray] = {}  # of each action over cells: rows, columns, how often
 
@@ -120,6 +123,7 @@ class Recorder:
             self._visits = np.zeros(0 if self._chart is None else len(self._chart.observations), dtype=np.int64)
         if self._chart is None:
             return
+        self._start = observations[0]
         at = self._chart.index(np.asarray(observations))
         np.add.at(self._visits, at[:-1][at[:-1] >= 0], 1)
         if isinstance(self._chart, Cells) and at.min() >= 0 and np.ndim(lesson["actions"][0]) == 0:
@@ -136,6 +140,9 @@ class Recorder:
             return {}
         try:
             beliefs = believe(self._agent, self._chart.observations)
+            if isinstance(self._agent, CMERL):
+                with contextlib.suppress(InputError):  # a plan that has no reasons is still a map
+                    beliefs["explanation"] = self._agent.explain(self._start, evidence=3).to_json()
         except Exception as error:  # a picture is no reason to end a run
             log.warning("no snapshot after episode %d: %s", episode, error)
             return {}

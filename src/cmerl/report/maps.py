@@ -80,6 +80,7 @@ def _map(env: str, agent: str, snapshots: list[dict[str, Any]]) -> dict[str, Any
         "actions": [f"{a:g}" for a in last.get("actions", [])],
         "arrows": arrows(last),
         "ranges": {"value": span} if (span := value_range(last)) is not None else {},
+        "explanation": explanation(last),
         "numbers": sum(np.size(layer) for layers in drawn.values() for layer in layers),
         **drawn,
     }
@@ -104,6 +105,16 @@ def _map(env: str, agent: str, snapshots: list[dict[str, Any]]) -> dict[str, Any
         "the greedy action is that of the plan without optimism."
     )
     return chart
+
+
+def explanation(snapshot: dict[str, Any]) -> dict[str, Any] | None:
+    """Why the agent acts as it does where the last episode began, as a table of words; None where there is none."""
+    told = snapshot.get("explanation")
+    if not isinstance(told, dict):
+        return None
+    head = [str(cell) for cell in told["head"]]
+    rows = [[str(cell) for cell in row] for row in told["rows"]]
+    return {"title": str(told["title"]), "head": head, "rows": [row for row in rows if len(row) == len(head)]}
 
 
 def value_range(snapshot: dict[str, Any]) -> list[float] | None:
