@@ -42,7 +42,7 @@ def main() -> None:
             env = list(WORLDS.values())[i % len(WORLDS)](i)
             H = env.horizon
             agent = RandomAgent(env, seed=i, reward_range=(0.0, 1.0)).learn(episodes)
-            weights = agent._ledger.starts / agent._ledger.starts.sum()  # type: ignore[union-attr]
+            weights = agent.ledger.starts / agent.ledger.starts.sum()  # type: ignore[union-attr]
 
             def worth(policy, env=env, H=H, weights=weights):  # type: ignore[no-untyped-def]
                 return float(weights @ evaluate(env, policy, H).V[0])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import glob
 import os
 import stat
 import tempfile
@@ -43,6 +44,14 @@ def write_atomically(path: str | os.PathLike[str], parts: Iterable[bytes]) -> No
             os.fsync(directory)
         finally:
             os.close(directory)
+
+
+def sweep_partial(path: str | os.PathLike[str]) -> None:
+    """Remove what writers of a file left behind that were killed; only for who alone may write it now."""
+    target = Path(path)
+    for partial in target.parent.glob(f".{glob.escape(target.name)}.*.partial"):
+        with suppress(OSError):  # of another owner, or a folder: it is in nobody's way
+            partial.unlink()
 
 
 def check_replaceable(path: Path) -> None:

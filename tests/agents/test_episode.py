@@ -46,7 +46,7 @@ def outcomes(agent):
 
 def counts(agent):
     """What was learned: transitions of every state-action."""
-    return agent._ledger.counts.visits
+    return agent.ledger.counts.visits
 
 
 @every_agent
@@ -70,9 +70,9 @@ def test_lost_outcomes_leave_the_rest_as_it_was(make):
     assert [record.length for record in agent.history] == [8] * 4
     assert [record.metrics["lost"] for record in agent.history] == [2] * 4
     assert [record.regret_kind for record in agent.history] == [None] * 4
-    if agent._ledger is not None:
+    if agent.ledger is not None:
         assert counts(agent).sum() == 4 * 6
-        assert agent._ledger.episodes == 0  # what returned from them is not known
+        assert agent.ledger.episodes == 0  # what returned from them is not known
     agent.learn(2)
 
 
@@ -133,7 +133,7 @@ def test_an_episode_that_is_closed_is_kept_but_does_not_count(make):
     assert episode.record is None
     assert agent.history == []
     assert agent.broken_off == 1
-    if agent._ledger is not None:
+    if agent.ledger is not None:
         assert counts(agent).sum() == 3
     with pytest.raises(InputError, match="this episode is over"):
         episode.act(obs)

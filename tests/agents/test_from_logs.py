@@ -46,7 +46,7 @@ def test_logs_count_for_the_model_and_not_for_history(bonus: str) -> None:
     assert agent.model.n == 160
     empty = cmerl.CMERL(river(), bonus=bonus)
     assert np.any(agent.q_values(0) != empty.q_values(0))
-    counts = agent._ledger.counts.visits.sum()
+    counts = agent.ledger.counts.visits.sum()
     assert counts == 160  # the certificate's evidence
     agent.learn(3)
     certificate = agent.certificate()

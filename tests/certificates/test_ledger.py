@@ -44,7 +44,7 @@ def test_learning_lowers_it_to_a_fraction_and_balls_too_small_would_break_it():
     worst = agent.certificate(solve(FiniteMDP(env.P, 1 - env.R), 4).policy)
     lost = solve(env, 4).value(0) - evaluate(env, solve(FiniteMDP(env.P, 1 - env.R), 4).policy, 4).value(0)
     assert worst.policy_loss_bound >= lost
-    ledger = Ledger(agent._ledger.world, 0.1)  # the same run, with all its doubts about V* removed
+    ledger = Ledger(agent.ledger.world, 0.1)  # the same run, with all its doubts about V* removed
     ledger.upper = solve(env, 4).V * 0.5
     for _ in range(400):
         ledger.enter([0] * 5, [0] * 4, [0.0] * 4, terminated=False)
@@ -57,7 +57,7 @@ def test_bounds_on_values_never_rise():
     uppers = []
     for _ in range(30):
         agent.learn(1)
-        uppers.append(agent._ledger.upper.copy())
+        uppers.append(agent.ledger.upper.copy())
     assert (np.diff(uppers, axis=0) <= 0.0).all()
     assert (uppers[-1] < uppers[0]).any()
     assert (uppers[-1] >= solve(env, 6).V).all()
@@ -116,8 +116,8 @@ def test_early_ends_varying_first_states_and_numbers_that_start_elsewhere(name):
     best = -sum(0.5**h for h in range(H))  # to try to end at once, at every step
     lost = 300 * best - sum(r.ret for r in agent.history)
     assert agent.certificate().regret_bound >= lost
-    assert agent._ledger.starts.min() > 0
-    assert (agent._ledger.upper[0] - H >= best - 1e-9).all()
+    assert agent.ledger.starts.min() > 0
+    assert (agent.ledger.upper[0] - H >= best - 1e-9).all()
     quick = agent.certificate(np.full((H, 2), 3))
     assert 0.0 <= quick.policy_loss_bound < 6.0
     assert "any first state" in quick.statement

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -120,3 +121,19 @@ def test_a_unit_that_fails_says_why_and_the_others_go_on(tmp_path: Path) -> None
     assert "\n" not in failure["message"]
     assert not results.finished
     assert sum(line["agent"] == "random" for line in results.episodes) == 5
+
+
+def test_what_killed_writers_left_behind_goes_when_a_run_is_resumed(
+    one_job: experiments.Results, tmp_path: Path
+) -> None:
+    """A kill −9 between the first byte of a file and its renaming leaves the file that is not whole."""
+    directory, victim = tmp_path / "run", tmp_path / "victim"
+    shutil.copytree(one_job.directory, directory)
+    before = sorted(path.name for path in directory.rglob("*"))
+    victim.write_text("precious")
+    (directory / ".summary.json.a1b2.partial").write_text('{"half')
+    (directory / ".manifest.json.c3.partial").symlink_to(victim)
+    (directory / ".mine.partial").write_text("not of this run")
+    experiments.resume(directory)
+    assert sorted(path.name for path in directory.rglob("*")) == sorted([*before, ".mine.partial"])
+    assert victim.read_text() == "precious"

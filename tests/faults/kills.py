@@ -104,7 +104,8 @@ def survive(kills: int, episodes: int, seed: int, where: Path, *, lossy: bool = 
         torment(directory, kills, episodes, rng, toll, lossy)
         found = processes.files(directory)
         other = [name for name in wanted if found[name] != wanted[name]]
-        assert not other, f"other {', '.join(other)} than in quiet"
+        names = sorted(set(found["names"]) ^ set(wanted["names"]))
+        assert not other, f"other {', '.join(other)} than in quiet {names}"
     return toll
 
 

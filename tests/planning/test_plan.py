@@ -92,3 +92,20 @@ def test_every_step_has_an_order_of_its_own_counted_from_the_first_step_of_the_e
         np.testing.assert_array_equal([plan.act(states, step) for step in range(first_step, 3)], expected)
         grid = plan.views[0].grid(states)
         np.testing.assert_array_equal([plan.act_on(grid, states, step) for step in range(first_step, 3)], expected)
+
+
+@pytest.mark.parametrize("laws", [1, 3])
+def test_a_state_that_is_met_again_is_answered_alike_at_every_step(laws):
+    rng, states = np.random.default_rng(1), np.arange(4.0)[:, None]
+    kernel, rows = StateAction(Delta(), Delta()), np.arange(2.0)[:, None]
+    embeddings = [ExactEmbedding(kernel, 1.0, rows) for _ in range(laws)]
+    for embedding in embeddings:
+        Z = np.column_stack([rng.integers(4, size=30), rng.integers(2, size=30)]).astype(float)
+        embedding.update(Transitions.of(Z, rng.integers(4, size=(30, 1)).astype(float), rng.random(30)))
+    problem = Problem(3, 1.0, kernel, Delta(), (4, 2), FailureBudget(0.1, learned_reward=True))
+    plan = make_plan(embeddings, Task(problem, Tight(), 0.0, states=states), episode=1, order=np.arange(2))
+    expected = plan.table(states)
+    for _ in range(2):  # the second time from what was kept
+        one_by_one = [[plan.act(states[[s]], step)[0] for s in range(4)] for step in range(3)]
+        np.testing.assert_array_equal(one_by_one, expected)
+        embeddings[0].update(Transitions.of([[0.0, 1.0]], [[3.0]], [1.0]))  # changes no plan that was made before

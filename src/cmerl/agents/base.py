@@ -210,7 +210,7 @@ class Agent(FitsLogs, Persistent):
             raise InputError(f"episode {record.episode} cannot be learned after {len(self.history)} others")
         self._relearn(lesson)
         self._enter(lesson["observations"], lesson["actions"], lesson["rewards"], terminated=lesson["terminated"])
-        if (ledger := self._ledger) is not None and "certified_regret" in record.metrics:
+        if (ledger := self.ledger) is not None and "certified_regret" in record.metrics:
             ledger.bound = record.metrics["certified_regret"]  # it may rest on the plan, which is not made again
         self.history.append(record)
 

@@ -47,7 +47,7 @@ class Certified(ABC):
         Args:
             policy: whose loss is bounded; by default what the next episode would play.
         """
-        ledger = self._ledger
+        ledger = self.ledger
         if ledger is None:
             raise InputError(f"there is no certificate for this run: {self._books}")
         return ledger.certificate(self._probabilities(self.policy() if policy is None else policy))
@@ -68,7 +68,7 @@ class Certified(ABC):
 
     def _probabilities(self, policy: Any) -> FloatArray:
         """A policy as probabilities (H, S, A), on numbers from 0 on."""
-        ledger = self._ledger
+        ledger = self.ledger
         assert ledger is not None
         H, S, A = ledger.world.horizon, ledger.world.states, ledger.world.actions
         first_state, first_action = self._first_numbers
@@ -83,8 +83,8 @@ class Certified(ABC):
         return action_probabilities(table, np.arange(S), A, H)
 
     @property
-    def _ledger(self) -> Ledger | None:
-        """What proves the certificate, made once; None where there can be none, and ``_books`` says why."""
+    def ledger(self) -> Ledger | None:
+        """What proves the certificate, made once; None where there can be none, and `certificate` says why."""
         if self._books is None:
             world = self._finite_world()
             self._books = (
@@ -148,7 +148,7 @@ class Certified(ABC):
         self, observations: Any, actions: Any, rewards: Any, *, terminated: bool, finished: bool = True
     ) -> None:
         """Enter an episode into the ledger, if there is one."""
-        if (ledger := self._ledger) is None or len(actions) == 0:
+        if (ledger := self.ledger) is None or len(actions) == 0:
             return
         first_state, first_action = self._first_numbers
         states = [int(obs) - first_state for obs in observations]

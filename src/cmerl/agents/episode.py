@@ -194,7 +194,7 @@ class Episode:
                 metrics["lost"] = seen.lost
             if interventions := getattr(self._play, "interventions", None):
                 metrics["interventions"] = [intervention.entry() for intervention in interventions]
-            if (ledger := agent._ledger) is not None and ledger.void is None:
+            if (ledger := agent.ledger) is not None and ledger.void is None:
                 metrics |= {"certified_regret": ledger.bound, "certified_most": ledger.episodes * ledger.world.cap(0)}
             seconds = time.perf_counter() - self._started
             regret: float | None = None

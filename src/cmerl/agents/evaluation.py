@@ -122,7 +122,7 @@ def value_of(policy: Any, data: Any, start: Any = None, *, horizon: int | None =
         horizon: steps of an episode; by default the agent's, or those of the longest episode.
         delta: failure probability of an interval that is not proven.
     """
-    if getattr(data, "_ledger", None) is not None:
+    if getattr(data, "ledger", None) is not None:
         return _proven_value(policy, data, start)
     if not 0.0 < delta < 1.0:
         raise InputError(f"delta must lie between 0 and 1, not {delta!r}")
@@ -222,7 +222,7 @@ def pessimistic_policy(agent: Certified, start: Any = None) -> PessimisticPolicy
 
 def _balls(agent: Certified, starts: Sequence[Any] | None) -> tuple[Balls, FloatArray]:
     """What the data leave possible, and the weights of first states (S,)."""
-    ledger = agent._ledger
+    ledger = agent.ledger
     if ledger is None:
         raise InputError(f"nothing can be proven from these data: {agent._books}")
     if ledger.void is not None:

@@ -28,7 +28,9 @@ class Learner(Protocol):
     _open: Any
 
     @property
-    def _ledger(self) -> Ledger | None: ...
+    def ledger(self) -> Ledger | None:
+        """What proves the certificate."""
+        ...
 
     def _learning(self) -> AbstractContextManager[None]: ...
 
@@ -90,7 +92,7 @@ class FitsLogs:
 
 def _witness(agent: Learner, episodes: Sequence[logs.LoggedEpisode]) -> None:
     """Let logged transitions count for what is proven."""
-    if (ledger := agent._ledger) is None:
+    if (ledger := agent.ledger) is None:
         return
     first_state, first_action = agent._first_numbers
     for episode in episodes:

@@ -59,7 +59,7 @@ class Persistent(Certified):
         about["metrics"] = [r.metrics for r in records]
         if self.ingested:
             about["ingested"] = list(self.ingested)
-        if (ledger := self._ledger) is not None:
+        if (ledger := self.ledger) is not None:
             about["ledger"] = {**ledger.spec(), "first": list(self._first_numbers)}
             tensors |= nested({"ledger": ledger.arrays()})
         return tensors, {**about, **meta}

@@ -26,7 +26,7 @@ from cmerl.experiments.records import check_manifest, check_records
 from cmerl.experiments.spec import Spec, parse
 from cmerl.experiments.summary import Totals, summarise
 from cmerl.experiments.units import Unit, units_of
-from cmerl.files import check_directory, open_inside, read_regular, saying_why
+from cmerl.files import check_directory, open_inside, read_regular, saying_why, sweep_partial
 
 log = logging.getLogger("cmerl")
 
@@ -114,6 +114,8 @@ class RunDirectory:
                 ) from None
             os.ftruncate(fd, 0)
             os.pwrite(fd, f"{os.getpid()}\n".encode(), 0)
+            for path in (self.manifest_file, self.episodes_file, self.summary_file):
+                sweep_partial(path)
             yield
         finally:
             os.close(fd)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,6 +44,7 @@ class Plan:
     transitions: int
     first_step: int = 0
     sign: float = 1.0
+    _visited: dict[tuple[int, bytes], Site] = field(init=False, repr=False, compare=False, default_factory=dict)
 
     def q(self, states: Points, step: int) -> FloatArray:
         """Q (q, A) at ``step`` in the environment's units, unclipped."""
@@ -56,7 +57,7 @@ class Plan:
 
     def act(self, states: Points, step: int) -> IntArray:
         """Index of the best action (q,) at ``step``."""
-        return self.best(self.site(states, step).q(self.stages[step - self.first_step]), step)
+        return self.best(self._site_again(states, step).q(self.stages[step - self.first_step]), step)
 
     def act_on(self, grid: Grid, states: Points, step: int) -> IntArray:
         """The same where one view was already asked, for states of several plans at once."""
@@ -91,6 +92,15 @@ class Plan:
         """States under the model of ``step``."""
         i = min(step, len(self.views) - 1)
         return self.site_of(self.views[i].grid(states), states, step)
+
+    def _site_again(self, states: Points, step: int) -> Site:
+        """The same, kept where states are finitely many: an episode comes back to them."""
+        if self.task.states is None or not isinstance(states, np.ndarray) or len(states) != 1:
+            return self.site(states, step)
+        key = min(step, len(self.views) - 1), states.tobytes()
+        if key not in self._visited:
+            self._visited[key] = self.site(states, step)
+        return self._visited[key]
 
     def site_of(self, grid: Grid, states: Points, step: int) -> Site:
         """The same where the model was already asked."""

@@ -103,7 +103,7 @@ def test_the_account_covers_what_is_played_and_decides_who_plays(kappa):
     agent = known(env, seed=0, bonus=Guarded(kappa=kappa))
     states, owed, widths, lost, played = agent.planner.all_states, 0.0, 0.0, 0.0, []
     for episode in range(60):
-        upper, balls = agent._ledger.upper[0, 0], agent._ledger.balls
+        upper, balls = agent.ledger.upper[0, 0], agent.ledger.balls
         task, order = agent.planner.task(), agent.planner.order()
         practical = replace(task, mode=Practical())
         proposed = make_plan(agent.model.embeddings, practical, episode=episode + 1, order=order).table(states)
@@ -126,8 +126,8 @@ def test_laws_per_step_and_varying_first_states():
     env = FiniteMDP(RiverSwim(3, 4).P, RiverSwim(3, 4).R, start=[0.5, 0.25, 0.25], horizon=4)
     for bonus in MODES:
         agent = CMERL(env, seed=0, bonus=bonus, reward_range=(0, 1), time_homogeneous=False).learn(30)
-        assert agent._ledger.world.per_step
-        assert len(agent._ledger.counts.visits) == 4 * 6
+        assert agent.ledger.world.per_step
+        assert len(agent.ledger.counts.visits) == 4 * 6
         assert all(r.metrics["optimistic"] and r.metrics["in_set"] for r in agent.history)
         lost = np.cumsum([r.regret for r in agent.history])
         assert (lost <= [r.metrics["certified_regret"] for r in agent.history]).all()
@@ -138,7 +138,7 @@ def test_a_new_plan_waits_until_counts_have_grown():
     kept = {}
     for growth in (0.0, 1.0):
         agent, plans = known(env, seed=0, bonus=KL(growth=growth)), []
-        agent.learn(40, callback=lambda agent, record, plans=plans: plans.append(agent._ledger.balls) or True)
+        agent.learn(40, callback=lambda agent, record, plans=plans: plans.append(agent.ledger.balls) or True)
         kept[growth] = len({id(balls) for balls in plans})
     assert kept[0.0] == 40
     assert kept[1.0] < 30

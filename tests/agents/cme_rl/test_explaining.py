@@ -97,7 +97,7 @@ def test_weights_are_those_of_ridge_regression(ball: cmerl.CMERL) -> None:
 
 def test_counts_weigh_all_visits_alike() -> None:
     agent = agent_on("cmerl/RiverSwim-v0", 4, bonus="kl")
-    agent._ledger.refresh()
+    agent.ledger.refresh()
     agent.planner.forget()
     for action in agent.explain(0, evidence=EVERYTHING).actions:
         if action.evidence:

@@ -63,7 +63,7 @@ def test_factored_weights_equal_the_dense_matrix_as_data_grow(kernel: Kernel, tr
             for ours, theirs in zip(mean_and_std(embedding), dense(embedding), strict=True):
                 np.testing.assert_allclose(ours, theirs, atol=1e-9)
     if track_std or not embedding.layout.product:
-        assert isinstance(embedding.grid()._weights, FactoredWeights)
+        assert isinstance(embedding.grid().weights, FactoredWeights)
 
 
 @pytest.mark.parametrize("kernel", SMOOTH.values(), ids=SMOOTH)
@@ -74,7 +74,7 @@ def test_factored_weights_follow_when_repeats_are_merged(kernel: Kernel) -> None
         for start in range(0, 300, 50):
             embedding.update(data[start : start + 50])
     assert any(regression.generation for regression in embedding._regressions)
-    assert isinstance(embedding.grid()._weights, FactoredWeights)
+    assert isinstance(embedding.grid().weights, FactoredWeights)
     for ours, theirs in zip(mean_and_std(embedding), dense(embedding), strict=True):
         np.testing.assert_allclose(ours, theirs, atol=1e-9)
 
@@ -82,7 +82,7 @@ def test_factored_weights_follow_when_repeats_are_merged(kernel: Kernel) -> None
 def test_rough_kernels_keep_their_weights_as_they_are() -> None:
     embedding = ExactEmbedding(StateAction(Matern(0.5, 0.3), Delta()), LAM, ACTIONS)
     embedding.update(world(400, 2))
-    assert isinstance(embedding.grid()._weights, DenseWeights)
+    assert isinstance(embedding.grid().weights, DenseWeights)
 
 
 @pytest.mark.parametrize("size", [1, 20])
@@ -90,7 +90,7 @@ def test_a_new_region_that_fills_up_after_the_choice_loses_nothing(size: int) ->
     """In the order of arrival its points would make the basis useless: the first ones are nearly dependent."""
     embedding = ExactEmbedding(SMOOTH["split"], LAM, ACTIONS)
     embedding.update(world(400, 3))
-    assert isinstance(embedding.grid()._weights, FactoredWeights)
+    assert isinstance(embedding.grid().weights, FactoredWeights)
     elsewhere = world(200, 4, origin=8.0)
     for start in range(0, 200, size):
         embedding.update(elsewhere[start : start + size])
@@ -101,12 +101,12 @@ def test_a_new_region_that_fills_up_after_the_choice_loses_nothing(size: int) ->
 def test_a_rank_that_has_become_too_high_brings_the_dense_weights_back() -> None:
     embedding = ExactEmbedding(SMOOTH["split"], LAM, ACTIONS)
     embedding.update(world(300, 5))
-    assert isinstance(embedding.grid()._weights, FactoredWeights)
+    assert isinstance(embedding.grid().weights, FactoredWeights)
     data = world(400, 6)
     data.Z[:, :2] *= 40.0
     data.next_states[:] *= 40.0
     embedding.update(data)
-    assert isinstance(embedding.grid()._weights, DenseWeights)
+    assert isinstance(embedding.grid().weights, DenseWeights)
     for ours, theirs in zip(mean_and_std(embedding), dense(embedding), strict=True):
         np.testing.assert_allclose(ours, theirs, atol=1e-9)
 

@@ -46,7 +46,7 @@ class Algorithm1(Agent):
         self.explorer = Explorer(planner, self.history)
         self._evidence: dict[str, Any] = {}  # what the last episode told, before it was learned
         if self.options.mode.from_counts:
-            planner.counting = self.proving.counting_planner(self._ledger or self._books)
+            planner.counting = self.proving.counting_planner(self.ledger or self._books)
 
     # --- one episode: plan, act, learn; `Agent._play_episode` is the loop ---
 

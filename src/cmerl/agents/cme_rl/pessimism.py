@@ -48,7 +48,7 @@ def pessimistic_policy(agent: Algorithm1, data: Transitions) -> BoundedPolicy:
         raise InputError("there are no data to be pessimistic about: agent.fit(logs) first")
     about: dict[str, Any] = {"states": agent.states, "actions": agent.actions, "actor": Greedy()}
     begun, order = planner.now().begun, planner.order()
-    if agent._ledger is not None:
+    if agent.ledger is not None:
         found = pessimistic_values(agent, data.starts)
         views = [model.freeze() for model in agent.model.embeddings]
         assert agent.states.all_states is not None

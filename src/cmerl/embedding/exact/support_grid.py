@@ -32,7 +32,7 @@ class SupportGrid:
         self._keeps_weights = track_std or not layout.product
         self._keeps_std = track_std
         self._regressions = regressions
-        self._weights: Weights = DenseWeights(regressions, track_std)
+        self.weights: Weights = DenseWeights(regressions, track_std)
         self._look_at = RANK_FROM
         self._Ks = GrowingMatrix()
         self._Ka = np.empty((0, len(layout.actions)))
@@ -47,19 +47,19 @@ class SupportGrid:
             queries = self._states if self.layout.split else self.layout.state_actions(self._states)
             if sum(len(r.points) for r in self._regressions) >= self._look_at:
                 self._choose_weights(queries)
-            self._weights.refresh(queries)
-            if not self._weights.accurate:
+            self.weights.refresh(queries)
+            if not self.weights.accurate:
                 self._choose_weights(queries)
-                self._weights.refresh(queries)
+                self.weights.refresh(queries)
         return self
 
     def _choose_weights(self, queries: Points) -> None:
         self._look_at = 2 * sum(len(r.points) for r in self._regressions)
         factored = factor_weights(self._regressions, queries, self._keeps_std)
         if factored is not None:
-            self._weights = factored
-        elif isinstance(self._weights, FactoredWeights):
-            self._weights = DenseWeights(self._regressions, self._keeps_std)
+            self.weights = factored
+        elif isinstance(self.weights, FactoredWeights):
+            self.weights = DenseWeights(self._regressions, self._keeps_std)
 
     def _refresh_product(self) -> None:
         kernel, points = self.layout.kernel, self._regressions[0].points.points
@@ -82,13 +82,13 @@ class SupportGrid:
             return np.empty((0, len(self.layout.actions)))
         if self.layout.product:
             return self._Ks.view @ (self._Ka * coef[0].full[:, None])
-        return by_action(self._weights.project(coef), self.layout)
+        return by_action(self.weights.project(coef), self.layout)
 
     def std(self) -> FloatArray:
         """σ(z) (m, A)."""
         if not self._keeps_std:
             return self._uncached().std()
-        return np.sqrt(by_action([np.maximum(variance, 0.0) for variance in self._weights.variances], self.layout))
+        return np.sqrt(by_action([np.maximum(variance, 0.0) for variance in self.weights.variances], self.layout))
 
     def weight_norm1(self) -> FloatArray:
         """‖α(z)‖₁ (m, A)."""
