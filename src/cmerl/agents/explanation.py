@@ -1,4 +1,4 @@
-"""Why an action: what is expected of each, from which experience, and how much of it is hope."""
+"""Why an action: expected reward and value of each, the evidence for them, and the optimism added."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class ActionExplanation:
         action: as the environment takes it.
         expected_reward: Σ weight·reward, of the experience that is near.
         expected_value: Σ weight·V(next state), of the same.
-        optimism: what is hoped for beyond that, because too little is known: a prior, or a bonus.
+        optimism: what is added because too little is known: an optimistic prior, or a bonus.
         uncertainty: σ at this state and action; it falls with every visit nearby.
         trajectory: observations that are expected to follow, the first one after this action, then as planned.
         evidence: the transitions that count most, the heaviest first.

@@ -1,4 +1,4 @@
-"""Takes Q of a plan apart: what the data say of an action, which of them say it, and what is only hoped for."""
+"""Takes Q of a plan apart: expected reward and value, the transitions that carry them, and optimism."""
 
 from __future__ import annotations
 

@@ -73,7 +73,7 @@ class Queries(Algorithm1):
         return diagnostics.report(self.planner, self.history, self.ingested, proving) | self.explorer.report()
 
     def explain(self, obs: Any, step: int = 0, *, explore: bool = True, evidence: int = 10) -> Explanation:
-        """Why the plan prefers an action here: for each, what is expected, on which evidence, and what is hoped for.
+        """Why the plan prefers an action here: expected reward and value of each, their evidence, and the optimism.
 
         Args:
             obs: an observation.
