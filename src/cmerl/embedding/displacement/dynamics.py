@@ -185,8 +185,12 @@ class Dynamics:
         alive = data[~data.ended] if not data.ended.all() else data
         self._at_next = shape.reward_at_next
         causes = np.hstack([alive.y if self._at_next else alive.x, alive.a])
-        self._reward = StackedRegression(causes, alive.r[:, None], [shape.reward], centres, robust=False)
         self._least, self._most = float(alive.r.min()), float(alive.r.max())
+        # Where nothing was seen a step pays the least: with the mean, a plan that promises most would lead there.
+        # To look all the same is what the exploration account is for.
+        self._reward = StackedRegression(
+            causes, alive.r[:, None], [shape.reward], centres, robust=False, prior=np.array([self._least])
+        )
         self._bounds = np.abs(np.vstack([data.x, data.y])).max(axis=0) + 2.0
         ends = data[data.ended]
         self.terminations = (

@@ -29,6 +29,7 @@ class StackedRegression:
         fits: lengthscales and ridge of every column, or None.
         centres: most centres of a column.
         robust: whether rows that are missed by far, leave-one-out, are dropped: one collision would spoil the fit.
+        prior: what is predicted far from all data (p,); the mean by default.
 
     Attributes:
         residuals: what every row leaves if it is left out (n, p).
@@ -36,9 +37,16 @@ class StackedRegression:
     """
 
     def __init__(
-        self, X: FloatArray, Y: FloatArray, fits: Sequence[Fit | None], centres: int, *, robust: bool = True
+        self,
+        X: FloatArray,
+        Y: FloatArray,
+        fits: Sequence[Fit | None],
+        centres: int,
+        *,
+        robust: bool = True,
+        prior: FloatArray | None = None,
     ) -> None:
-        self._mean, self._origin = Y.mean(axis=0), X.mean(axis=0)
+        self._mean, self._origin = Y.mean(axis=0) if prior is None else prior, X.mean(axis=0)
         self.residuals, self.dropped = Y - self._mean, np.zeros(Y.shape, dtype=bool)
         quadratic, linear, coefs = [], [], []
         for j, fit in enumerate(fits):
