@@ -66,3 +66,28 @@ def test_an_outlier_does_not_destroy_learning(world, episodes, outlier, caplog):
         return sum(record.regret for record in CMERL(env, seed=0).learn(episodes).history)
 
     assert regret(Outlying()) < 1.3 * regret(world()) + 2.0
+
+
+class Room(gymnasium.Env):
+    """A heater with three settings, in a room that loses heat; a step pays minus the distance to 21 °C."""
+
+    observation_space = gymnasium.spaces.Box(0.0, 40.0, (1,), np.float64)
+    action_space = gymnasium.spaces.Discrete(3)
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.temperature = self.np_random.uniform(8.0, 12.0)
+        return np.array([self.temperature]), {}
+
+    def step(self, action):
+        self.temperature += 0.1 * (5.0 + self.np_random.normal() - self.temperature) + 1.5 * action
+        return np.array([self.temperature]), -abs(self.temperature - 21.0) - 0.2 * action, False, False, {}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [1, 2])
+def test_what_was_never_seen_does_not_look_better_than_the_worst_that_was(seed, caplog):
+    """A cold room was believed to pay what rooms pay on average, and one whole episode was spent in it."""
+    caplog.set_level(logging.ERROR, "cmerl")
+    returns = [record.ret for record in CMERL(Room(), horizon=24, seed=seed).learn(7).history]
+    assert min(returns[1:]) > -100.0  # the best returns about −35, a heater that is never on −340

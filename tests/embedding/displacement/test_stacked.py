@@ -103,3 +103,19 @@ def test_a_fit_begins_where_the_last_one_ended() -> None:
         assert one is not None
         assert other is not None
         assert other.evidence >= one.evidence - 1e-6
+
+
+def test_far_from_all_data_the_prior_is_predicted() -> None:
+    """Also by what searches and plans ask: in single precision, and for all actions at once."""
+    rng = np.random.default_rng(5)
+    Z, y = rng.uniform(size=(30, 2)), rng.normal(size=(30, 1))
+    fits = [Fit(np.array([0.3, 0.3]), 0.01, 0.0)]
+    far = np.array([[50.0, 0.5]])
+    for prior, expected in ((None, y.mean()), (y.min(axis=0), y.min())):
+        found = StackedRegression(Z, y, fits, 30, robust=False, prior=prior)
+        assert found(far)[0, 0] == pytest.approx(expected)
+        assert found.quick(far.astype(np.float32))[0, 0] == pytest.approx(expected)
+        assert found.of_actions(np.array([[0.5]]))(far[:, :1])[0, 0, 0] == pytest.approx(expected)
+    K = RBF(0.3)(Z, Z.copy())  # with any prior it is that of a Gaussian process
+    wanted = y.min() + RBF(0.3)(far - 49.5, Z) @ np.linalg.solve(K + 0.01 * np.eye(30), y - y.min())
+    assert found(far - 49.5) == pytest.approx(wanted, abs=1e-4)
