@@ -8,6 +8,7 @@ import pytest
 from gymnasium import spaces
 
 from cmerl import CMERL
+from cmerl.acting import Greedy
 from cmerl.acting.refine import QSurface, Refined, refine, slope_by_differences
 from cmerl.kernels import RBF, Delta, Matern, StateAction
 
@@ -272,7 +273,7 @@ def test_in_two_dimensions_the_action_played_is_as_good_as_brute_force_finds(mod
 
 
 def test_a_displacement_keeps_to_the_candidates_of_one_dimension():
-    agent = CMERL(Target(), horizon=10, seed=0, model="displacement").learn(4)
+    agent = CMERL(Target(), horizon=10, seed=0, model="displacement", actor=Greedy()).learn(4)
     policy, state = agent.policy(explore=False), agent.states.encode(np.array([0.4]))
     q_surface = surface(policy.plan, state, 1)
     assert np.isfinite(q_surface(agent.actions.rows[policy.plan.act(state, 1)])).all()  # it could be climbed
