@@ -109,6 +109,8 @@ def _check_episode(unit: Unit, i: int, record: dict[str, Any]) -> None:
         raise InputError(f"record {i + 1} is not episode {i} of {unit.title}")
     if not isinstance(line["metrics"], dict) or not isinstance(record["lesson"], dict):
         raise InputError(f"record {i + 1} must have metrics and a lesson that are tables")
+    for name in ("certified_regret", "certified_most"):  # summaries and ledgers go on from these
+        _OR_NONE(line["metrics"].get(name), f"episode {i}: {name}")
 
 
 def _check_report(report: Any) -> None:
