@@ -80,9 +80,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     sizes = {"episodes": options.episodes, "seeds": options.seeds}
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # a terminal without “–” is no reason to lose the results
+    directory = options.out / f"run-{datetime.datetime.now():%Y%m%d-%H%M%S-%f}"
     try:
         html.check_installed()  # before the runs rather than after them
-        directory = options.out / f"run-{datetime.datetime.now():%Y%m%d-%H%M%S-%f}"
         command = f"python -m cmerl.demo --episodes {options.episodes} --seeds {options.seeds}"
         RunDirectory.create(directory, parse_spec({**SPEC, **sizes, "jobs": options.jobs}), command)
         if status := session(directory, "warning"):
@@ -91,6 +91,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except CmerlError as error:
         print(error, file=sys.stderr)
         return 1
+    except KeyboardInterrupt:  # before the session listens, or after
+        print(f"interrupted; go on with: cmerl resume {directory}", file=sys.stderr)
+        return 130
     return 0
 
 
