@@ -40,7 +40,7 @@ ATTACKS: dict[str, tuple[Attack, int, int, int]] = {
     "degenerate Grams": (grams.attack, 10_000, 300, 90),
     "interrupts": (agent_interrupts.attack, 500, 8, 40),
     "disks, two resumes": (disks.attack, 200, 8, 8),
-    "memory limits": (memory.attack, 60, 2, 2),
+    "memory limits": (memory.attack, 60, 2, 4),
     "kills with Ray": (ray_kills.attack, 20, 2, 4),
 }
 
