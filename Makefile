@@ -50,7 +50,7 @@ lowest:
 
 # The report is tested in a real browser, which is installed where that is allowed; else those tests say "NOT RUN".
 browser:
-	@command -v chromium >/dev/null && command -v chromedriver >/dev/null \
+	@{ command -v chromium || command -v google-chrome; } >/dev/null && command -v chromedriver >/dev/null \
 	  || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get update -qq \
 	       && apt-get install -y -qq chromium chromium-driver >/dev/null; } \
 	  || echo "no browser could be installed: the tests of the report's page in a browser will NOT be RUN"
@@ -82,7 +82,7 @@ dist: setup
 	$(BIN)/python tools/dist.py $(if $(ADDRESS),--address $(ADDRESS))
 
 docs: setup
-	$(BIN)/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	@echo "documentation in site/index.html"
 
 clean:

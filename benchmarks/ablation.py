@@ -4,8 +4,10 @@
     python benchmarks/ablation.py --rule "no search" --seeds 5
     python benchmarks/ablation.py --table                           # only what benchmarks/results/ablation.json holds
 
-A row gives, for each task, the mean paired difference (rule off minus default) with its standard error; what is worse
-without the rule is marked. Scores are mean returns of a task's last episodes, or minus its cumulative regret.
+A row gives, for each task, the mean paired difference (rule off minus default) with its standard error, and the
+processor time of a run without the rule over that of the default. What is worse or better without the rule beyond one
+standard error is marked. Scores are mean returns of a task's last episodes, or minus its cumulative regret. Tasks are
+short: a row shows what a rule is worth where data are few.
 """
 
 from __future__ import annotations
@@ -14,8 +16,10 @@ import argparse
 import json
 import logging
 import os
+import time
+import zlib
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -25,11 +29,9 @@ import gymnasium
 import numpy as np
 
 import cmerl
-from cmerl.acting import MPC, Greedy, Refined
-from cmerl.acting.icem import Search
-from cmerl.acting.terminal_value import TerminalSettings
+from cmerl.acting import Greedy
 from cmerl.agents import Settings
-from cmerl.optimism import PrizeCeiling, RangeCeiling
+from cmerl.optimism import RangeCeiling
 from cmerl.wrappers import GoalReward
 
 RESULTS = Path(__file__).parent / "results" / "ablation.json"
@@ -43,6 +45,7 @@ class Task:
     make: Callable[[], gymnasium.Env[Any, Any]]
     episodes: int
     last: int = 0
+    options: dict[str, Any] = field(default_factory=dict)
 
 
 def world(name: str) -> Callable[[], gymnasium.Env[Any, Any]]:
@@ -53,124 +56,204 @@ def limited(name: str, steps: int) -> Callable[[], gymnasium.Env[Any, Any]]:
     return lambda: gymnasium.make(name, max_episode_steps=steps)
 
 
+class Coloured(gymnasium.ObservationWrapper[Any, Any, Any]):
+    """Numbers next to a category that says nothing."""
+
+    def __init__(self, env: gymnasium.Env[Any, Any], colours: int = 3) -> None:
+        super().__init__(env)
+        self._colours = gymnasium.spaces.Discrete(colours)
+        self.observation_space = gymnasium.spaces.Dict(place=env.observation_space, colour=self._colours)
+
+    def observation(self, observation: Any) -> Any:
+        """The colour follows from the place, at random."""
+        return {"place": observation, "colour": zlib.crc32(np.asarray(observation).tobytes()) % int(self._colours.n)}
+
+
 TASKS = {
     "RiverSwim": Task(world("RiverSwim"), 200),
-    "GridWorld": Task(world("GridWorld"), 200),
-    "PBall2D": Task(world("PBall2D"), 60),
-    "FrozenLake": Task(limited("FrozenLake-v1", 100), 150, 100),
-    "MountainCar": Task(limited("MountainCar-v0", 200), 10, 6),
-    "CartPole": Task(limited("CartPole-v1", 200), 12, 5),
-    "Pendulum": Task(limited("Pendulum-v1", 200), 10, 4),
-    "Acrobot": Task(limited("Acrobot-v1", 500), 8, 4),
-    "goal only": Task(lambda: GoalReward(gymnasium.make("MountainCar-v0")), 12, 8),
-    "SwingUp": Task(world("CartPoleSwingUp"), 16, 4),
-    "PETS": Task(world("PetsCartPole"), 8, 3),
+    "GridWorld": Task(world("GridWorld"), 120),
+    "Chain": Task(world("Chain"), 120),
+    "PBall2D": Task(world("PBall2D"), 40),
+    "TwoRooms": Task(world("TwoRooms"), 12),
+    "TwoRooms, long": Task(world("TwoRooms"), 60, 10),
+    "FrozenLake": Task(limited("FrozenLake-v1", 100), 100, 70),
+    "Battery": Task(world("Battery"), 20),
     "LQ": Task(world("LinearQuadratic"), 12, 6),
+    "LQ, direct": Task(world("LinearQuadratic"), 12, 6, {"model": "direct"}),
+    "Pendulum, direct": Task(limited("Pendulum-v1", 30), 15, 8, {"model": "direct"}),
+    "inventory": Task(world("LeadTimeInventory"), 20, 10),
+    "PBall2D, coloured": Task(lambda: Coloured(world("PBall2D")()), 20, 10),
+    "TwoRooms, coloured": Task(lambda: Coloured(world("TwoRooms")()), 12, 8),
+    "LQ, coloured": Task(lambda: Coloured(world("LinearQuadratic")()), 12, 6),
+    "MountainCar": Task(limited("MountainCar-v0", 200), 4, 3),
+    "goal only": Task(lambda: GoalReward(gymnasium.make("MountainCar-v0")), 4, 3),
+    "CartPole": Task(limited("CartPole-v1", 100), 3, 2),
+    "Pendulum": Task(limited("Pendulum-v1", 60), 4, 3),
+    "PILCO": Task(world("PilcoCartPole"), 4, 2),
 }
 SMOOTH = ("MountainCar", "CartPole", "Pendulum")
-CONTROL = ("PETS", "SwingUp", "Pendulum", "CartPole")
-DIRECT = ("RiverSwim", "GridWorld", "PBall2D")
+FINITE = ("RiverSwim", "GridWorld", "FrozenLake")
+DIRECT = ("PBall2D", "TwoRooms", "LQ, direct")
+COLOURED = ("PBall2D, coloured", "TwoRooms, coloured", "LQ, coloured")
 
 
-def settings(**changes: Any) -> dict[str, Any]:
-    """Options of an agent with some settings changed; ``part__field`` names a nested one."""
-    made = DEFAULT
-    for name, value in changes.items():
-        part, _, field = name.partition("__")
-        made = replace(made, **{part: replace(getattr(made, part), **{field: value}) if field else value})
-    return {"settings": made}
+@dataclass(frozen=True)
+class Rule:
+    """A rule that is switched off.
+
+    Attributes:
+        tasks: where that is compared.
+        settings: what they are then, by their names with dots.
+        options: of the agent besides.
+        about: further settings that the rule is made of.
+    """
+
+    tasks: tuple[str, ...]
+    settings: dict[str, Any] = field(default_factory=dict)
+    options: dict[str, Any] = field(default_factory=dict)
+    about: tuple[str, ...] = ()
+
+    @property
+    def fields(self) -> set[str]:
+        """The settings that this row is about."""
+        return {*self.settings, *self.about}
+
+    def given(self, task: Task) -> dict[str, Any]:
+        """Options of the agent."""
+        made = DEFAULT
+        for name, value in self.settings.items():
+            made = changed(made, name.split("."), value)
+        return {**task.options, **self.options, "settings": made}
 
 
-def search(**changes: Any) -> dict[str, Any]:
-    """Options of an agent whose searches differ."""
-    return settings(selection__search=replace(DEFAULT.selection.search, **changes))
+def changed(part: Any, path: list[str], value: Any) -> Any:
+    """Nested settings with one of them changed."""
+    first, *rest = path
+    return replace(part, **{first: changed(getattr(part, first), rest, value) if rest else value})
 
 
-RULES: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
-    "no displacement: direct embeddings only": ({"model": "direct"}, SMOOTH),
-    "no direct embedding: displacements only": ({"model": "displacement"}, ("PBall2D", "MountainCar", "CartPole")),
-    "no noise limit for displacements": (settings(selection__most_noise=np.inf), ("PBall2D", "Pendulum", "CartPole")),
-    "errors that shrink count as noise": (settings(selection__shrinking=0.0), ("PBall2D", "PETS")),
-    "no margin for displacements": (settings(selection__margin=1.0), ("PBall2D", "Pendulum", "CartPole")),
-    "no action repeat": (settings(selection__repeats=(1,)), SMOOTH),
-    "no search": ({"actor": Greedy()}, CONTROL),
-    "search at every step": (search(every=1), CONTROL),
-    "search with the plan's value": ({"actor": MPC(value="plan")}, CONTROL),
-    "search with its own value, always": ({"actor": MPC(value="fitted")}, CONTROL),
-    "search with white noise": (search(search=Search(colour=0.0)), CONTROL),
-    "search with half the sequences": (search(search=Search(samples=16)), CONTROL),
-    "terminal value without fear of ends": (search(terminal=TerminalSettings(fear=0.3)), ("CartPole",)),
-    "terminal value without caution": (search(terminal=TerminalSettings(caution=0.0)), CONTROL),
-    "terminal value without what was done": (search(terminal=TerminalSettings(own=0)), CONTROL),
-    "no exploration account": (settings(exploration_rate=0.0), (*CONTROL, "MountainCar", "goal only")),
-    "ten times the exploration": (settings(exploration_rate=1.0), (*CONTROL, "MountainCar", "goal only")),
-    "no refinement of continuous actions": (settings(refined=Refined(rounds=0)), ("LQ", "Pendulum", "PBall2D")),
-    "no replanning inside episodes": ({"replan": False}, (*DIRECT, "MountainCar")),
-    "replanning at every nat": (settings(updates__replan_share=0.0), ("PBall2D", "MountainCar", "CartPole")),
-    "nothing waits": (settings(updates__wait_nats=0.0), DIRECT),
-    "ceiling of the range, not of what was seen": ({"optimism": RangeCeiling()}, SMOOTH),
-    "one prize instead of three": (
-        settings(prize=PrizeCeiling(prizes=1.0)),
-        ("FrozenLake", "RiverSwim", "goal only"),
+ICEM, TERMINAL = "selection.search.search", "selection.search.terminal"
+RULES: dict[str, Rule] = {
+    "no displacement: direct embeddings only": Rule(SMOOTH, {"most_dimensions": 0}),
+    "no direct embedding: displacements only": Rule(
+        ("PBall2D", "Battery", "CartPole"), options={"model": "displacement"}
     ),
-    "actions' own kernel as wide as the shared one": (
-        settings(kernels__own_width=1.0),
-        ("PBall2D", "goal only", "LQ"),
+    "no margin for displacements": Rule(("PBall2D", "inventory", "Battery"), {"selection.margin": 1.0}),
+    "models compared on a third of the rows": Rule(
+        ("PBall2D", "Battery", "CartPole"), {"selection.held_out": 100, "selection.residuals": 4}
     ),
-    "actions share next to nothing": (settings(kernels__shared=(0.01, 0.01)), ("PBall2D", "goal only", "LQ")),
-    "kernels twice as wide": (settings(kernels__width=0.2), ("PBall2D", "goal only", "LQ")),
-    "half the landmarks": (settings(displacement__landmarks=300), SMOOTH),
-    "no landmarks ahead of the data": (settings(displacement__reach=1), SMOOTH),
-    "rougher values": (settings(displacement__smoothness=2.0), SMOOTH),
-    "half the centres": (settings(displacement__centres=125), SMOOTH),
-    "no planning discount": (settings(selection__discount=False), SMOOTH),
+    "no action repeat": Rule(SMOOTH, {"selection.repeats": (1,)}),
+    "actors compared from few starts": Rule(SMOOTH, {"selection.starts": 2, "selection.search_starts": 1}),
+    "simulations half as long": Rule(SMOOTH, {"selection.simulated_steps": 50}),
+    "no episode in which exploring is free": Rule((*SMOOTH, "goal only"), {"selection.saturation": -1.0}),
+    "no exploration account": Rule((*SMOOTH, "goal only"), {"exploration_rate": 0.0}),
+    "ten times the exploration": Rule((*SMOOTH, "goal only"), {"exploration_rate": 1.0}),
+    "ceiling of the range, not of what was seen": Rule(SMOOTH, options={"optimism": RangeCeiling()}),
+    "no search": Rule((*SMOOTH, "PILCO"), options={"actor": Greedy()}),
+    "search at every step": Rule((*SMOOTH, "PILCO"), {"selection.search.every": 1}),
+    "search that forgets at any surprise": Rule(SMOOTH, {"selection.search.surprise": 0.0}),
+    "search with half the sequences": Rule(SMOOTH, {f"{ICEM}.samples": 16}),
+    "search in one round": Rule(SMOOTH, {f"{ICEM}.rounds": 1, f"{ICEM}.first_rounds": 1}),
+    "search with few elites": Rule(SMOOTH, {f"{ICEM}.elites": 2, f"{ICEM}.kept": 1}),
+    "search without momentum": Rule(SMOOTH, {f"{ICEM}.momentum": 0.0}),
+    "search with twice the spread": Rule(SMOOTH, {f"{ICEM}.spread": 1.0}),
+    "search with white noise": Rule(SMOOTH, {f"{ICEM}.colour": 0.0}),
+    "search with noise of one amplitude": Rule(SMOOTH, {f"{ICEM}.amplitudes": (1.0,)}),
+    "terminal value: the plan's": Rule(SMOOTH, {"selection.search.value": "plan"}),
+    "terminal value at half the landmarks": Rule(SMOOTH, {f"{TERMINAL}.landmarks": 200}),
+    "terminal value with half the sequences": Rule(SMOOTH, {f"{TERMINAL}.sequences": 10}),
+    "terminal value without what was done": Rule(SMOOTH, {f"{TERMINAL}.own": 0}),
+    "terminal value of shorter sequences": Rule(SMOOTH, {f"{TERMINAL}.length": 4}),
+    "terminal value in fewer rounds": Rule(SMOOTH, {f"{TERMINAL}.rounds": 5, f"{TERMINAL}.sweeps": 2}),
+    "terminal value with a fixed kernel": Rule(SMOOTH, {f"{TERMINAL}.fits": 0}, about=(f"{TERMINAL}.fit_rows",)),
+    "terminal value without fear of ends": Rule(("CartPole", "MountainCar", "PILCO"), {f"{TERMINAL}.fear": 0.3}),
+    "terminal value without caution": Rule(SMOOTH, {f"{TERMINAL}.caution": 0.0}),
+    "terminal value of a nearer future": Rule(SMOOTH, {f"{TERMINAL}.longest": 30}),
+    "half the centres": Rule(SMOOTH, {"displacement.centres": 100}),
+    "likelihood of half the rows": Rule(SMOOTH, {"displacement.fit_rows": 100}),
+    "half the landmarks": Rule(SMOOTH, {"displacement.landmarks": 150}, about=("displacement.most_weights",)),
+    "no landmarks ahead of the data": Rule(SMOOTH, {"displacement.reach": 1}),
+    "rougher values": Rule(SMOOTH, {"displacement.smoothness": 2.0}),
+    "few survivors to tell ends from": Rule(("CartPole", "MountainCar", "goal only"), {"displacement.survivors": 50}),
+    "welcome ends are expected everywhere": Rule(
+        ("MountainCar", "goal only", "CartPole"),
+        {"displacement.end_radius": np.inf},
+        about=("displacement.usual_steps",),
+    ),
+    "no new scales before the data have doubled": Rule(SMOOTH, {"displacement.far": np.inf}),
+    "one depth for all searches": Rule(
+        SMOOTH, {"displacement.depths": (15, 15)}, about=("displacement.open_loop_error",)
+    ),
+    "a tenth of the transitions kept": Rule(SMOOTH, {"displacement.keep": 200, "keep": 400}),
+    "no refinement of continuous actions": Rule(
+        ("LQ, direct", "Pendulum, direct", "LQ"), {"refined.rounds": 0}, about=("refined.lengths",)
+    ),
+    "no replanning inside episodes": Rule((*FINITE, "PBall2D"), {"updates.replan_nats": np.inf}),
+    "replanning at every nat": Rule(("PBall2D", "MountainCar", "CartPole"), {"updates.replan_share": 0.0}),
+    "nothing waits": Rule((*FINITE, "Chain"), {"updates.wait_nats": 0.0}, about=("updates.wait_after",)),
+    "no hope beyond the best reward seen": Rule(("TwoRooms, long", "PBall2D", "RiverSwim"), {"prize.hope": 0.0}),
+    "one prize instead of three": Rule(("FrozenLake", "RiverSwim", "goal only"), {"prize.prizes": 1.0}),
+    "compressed from 100 state-actions on": Rule(DIRECT, {"exact_limit": 100}),
+    "kernels twice as wide": Rule(DIRECT, {"kernels.width": 0.2}),
+    "actions' own kernel as wide as the shared one": Rule(DIRECT, {"kernels.own_width": 1.0}),
+    "actions share next to nothing": Rule(DIRECT, {"kernels.shared": (0.01, 0.01)}),
+    "declared bounds always count": Rule((*DIRECT, "CartPole"), {"kernels.sensible": (0.0, np.inf)}),
+    "categories by a kernel, not one by one": Rule(COLOURED, {"kernels.few": 0}),
 }
 
 
-def score(task: Task, seed: int, options: dict[str, Any]) -> float:
-    """One run: the mean return of its last episodes, or minus its regret."""
+def score(task: Task, seed: int, options: dict[str, Any]) -> tuple[float, float]:
+    """One run: the mean return of its last episodes, or minus its regret; and its processor time."""
+    begun = time.process_time()
     history = cmerl.CMERL(task.make(), seed=seed, **options).learn(task.episodes).history
+    seconds = time.process_time() - begun
     if task.last:
-        return float(np.mean([record.ret for record in history[-task.last :]]))
-    return -float(sum(record.regret or 0.0 for record in history))
+        return float(np.mean([record.ret for record in history[-task.last :]])), seconds
+    return -float(sum(record.regret or 0.0 for record in history)), seconds
+
+
+def cell(task: str, without: list[tuple[float, float]], default: list[tuple[float, float]]) -> str:
+    """One task of a row: the paired difference with its standard error, and the ratio of processor times."""
+    gaps = np.array([a[0] - b[0] for a, b in zip(without, default, strict=True)])
+    ratio = sum(run[1] for run in without) / sum(run[1] for run in default)
+    if len(gaps) == 1:
+        return f"{task}: {gaps[0]:+.3g} (one seed), {ratio:.2g} x"
+    error = float(gaps.std(ddof=1) / np.sqrt(len(gaps)))
+    mark = " better" if gaps.mean() > max(error, 1e-9) else " worse" if gaps.mean() < -max(error, 1e-9) else ""
+    return f"{task}: {gaps.mean():+.3g} ± {error:.2g}{mark}, {ratio:.2g} x"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rule", default="", help="only rules whose names start so")
+    parser.add_argument("--task", default="", help="only tasks whose names start so")
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--first-seed", type=int, default=4000)
     parser.add_argument("--table", action="store_true", help="run nothing")
     given = parser.parse_args()
     logging.disable(logging.WARNING)
-    held: dict[str, float] = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+    held: dict[str, tuple[float, float]] = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
     seeds = range(given.first_seed, given.first_seed + given.seeds)
-    rules = {name: rule for name, rule in RULES.items() if name.startswith(given.rule)}
 
-    def found(name: str, options: dict[str, Any], task: str, seed: int) -> float | None:
+    def found(name: str, rule: Rule, task: str, seed: int) -> tuple[float, float] | None:
         key = f"{name} | {task} | {seed}"
         if key not in held and not given.table:
-            held[key] = score(TASKS[task], seed, options)
+            held[key] = score(TASKS[task], seed, rule.given(TASKS[task]))
             RESULTS.write_text(json.dumps(held, indent=0, sort_keys=True) + "\n")
         return held.get(key)
 
-    print("| rule switched off | " + " | ".join(f"task {i + 1}" for i in range(3)) + " |\n|---|---|---|---|")
-    for name, (options, tasks) in rules.items():
+    print("| without | difference from the default, and processor time over its |\n|---|---|")
+    for name, rule in RULES.items():
         cells = []
-        for task in tasks:
-            pairs = [(found(name, options, task, s), found("default", {}, task, s)) for s in seeds]
-            gaps = np.array([a - b for a, b in pairs if a is not None and b is not None])
-            if len(gaps):
-                error = gaps.std(ddof=1) / np.sqrt(len(gaps)) if len(gaps) > 1 else 0.0
-                worse = (
-                    " worse"
-                    if gaps.mean() < -max(error, 1e-9)
-                    else " better"
-                    if gaps.mean() > max(error, 1e-9)
-                    else ""
-                )
-                cells.append(f"{task}: {gaps.mean():+.3g} ± {error:.2g}{worse}")
-        print(f"| {name} | " + " | ".join(cells) + " |", flush=True)
+        for task in rule.tasks if name.startswith(given.rule) else ():
+            if not task.startswith(given.task):
+                continue
+            pairs = [(found(name, rule, task, seed), found("default", Rule(()), task, seed)) for seed in seeds]
+            both = [(a, b) for a, b in pairs if a is not None and b is not None]
+            if both:
+                cells.append(cell(task, [a for a, _ in both], [b for _, b in both]))
+        if cells:
+            print(f"| {name} | " + "; ".join(cells) + " |", flush=True)
 
 
 if __name__ == "__main__":

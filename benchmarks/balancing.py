@@ -24,8 +24,8 @@ from threadpoolctl import threadpool_limits
 
 import cmerl
 from cmerl.agents.cme_rl.balancing import balance
-from cmerl.confidence import Auto, Practical
-from cmerl.confidence.auto import SCALES
+from cmerl.confidence import Balanced, Practical
+from cmerl.confidence.balanced import SCALES
 from cmerl.envs import Chain, DeepSea, FiniteMDP, GridWorld, RandomMDP, RiverSwim
 from tabular import of_worlds
 
@@ -82,7 +82,7 @@ GROUPS = {"chosen": list(CHOSEN), "named": list(NAMED)}
 def simulate(worlds: list[gymnasium.Env], episodes: int, root: int, scales: np.ndarray | None) -> np.ndarray:
     """Regret (T, runs), one run a world, under fixed scales (one a run), or balanced where they are None."""
     runs = of_worlds(worlds, lam=0.1, seed=root)
-    size, mode, H = len(worlds), Auto(), runs.H
+    size, mode, H = len(worlds), Balanced(), runs.H
     states = [balance(mode, None, span=H, delta=0.1)] * size
     regret = np.empty((episodes, size))
     candidates = np.array([c.mode.prior_scale for c in mode.candidates])

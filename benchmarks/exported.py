@@ -1,6 +1,7 @@
 """What exporting costs: returns of exported policies beside those of the agents, on the same first states.
 
     python benchmarks/exported.py --seeds 3 --episodes 20
+    python benchmarks/exported.py --seeds 3 --episodes 20 --distilled
 
 Each line is one trained agent: how it acts, both mean returns, their paired difference with a 95 % interval, what a
 decision of the file takes, and what exporting took.
@@ -21,7 +22,7 @@ import gymnasium
 import numpy as np
 
 import cmerl
-from cmerl.agents.evaluation import play
+from cmerl.agents.evaluation.values import play
 from cmerl.experiments.statistics import bootstrap_interval
 
 WORLDS = {"Pendulum-v1": (200, 10), "CartPole-v1": (200, 8), "MountainCar-v0": (200, 8)}  # horizon, episodes
@@ -33,6 +34,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--first", type=int, default=0, help="the first seed")
     parser.add_argument("--episodes", type=int, default=20, help="played by each policy")
+    parser.add_argument("--distilled", action="store_true", help="export without the search")
     parser.add_argument("--worlds", nargs="+", default=list(WORLDS))
     args = parser.parse_args()
     logging.disable(logging.WARNING)
@@ -44,7 +46,7 @@ def main() -> None:
             policy = agent.policy(explore=False)
             with tempfile.TemporaryDirectory() as folder:
                 path, began = Path(folder) / "a.policy", time.process_time()
-                policy.export(path)
+                policy.export(path, search=not args.distilled)
                 took, size = time.process_time() - began, path.stat().st_size
                 loaded = cmerl.load_policy(path)
             mine, theirs = (play(env, p, horizon, args.episodes, 1000 + seed).returns for p in (policy, loaded))
@@ -55,7 +57,7 @@ def main() -> None:
                 loaded(obs, step)
             each = (time.process_time() - began) / horizon
             kind = type(policy.actor).__name__
-            marks = getattr(loaded, "weights", np.empty((0, 0))).shape[1]
+            marks = getattr(loaded, "weights", np.empty((0, 0))).shape[1]  # none where it searches
             print(
                 f"{world:15} seed {seed} {kind:7} agent {mine.mean():8.1f}  exported {theirs.mean():8.1f}  by "
                 f"{(theirs - mine).mean():6.1f} [{low:.1f}, {high:.1f}]  {marks} landmarks, {size / 1e6:.2f} MB, "

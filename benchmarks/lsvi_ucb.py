@@ -1,22 +1,25 @@
-"""LSVI-UCB against the triple loop in Python that its pseudocode suggests, on the same data.
+"""LSVI-UCB beside itself planning by the triple loop in Python that its pseudocode suggests, in one run.
 
     python benchmarks/lsvi_ucb.py
 
-prints both times per plan and their ratio for several amounts of data, in seconds of CPU time, so that the load of
-the machine matters little. A whole episode is planning, acting, the environment and learning; the oracle that
-computes regret and the certificate are left out, as the loop has none.
+Both play the same episodes of RiverSwim-6. An episode is planning, acting, the environment and learning, without the
+oracle that computes regret; seconds are of the processor, so that the load of the machine matters little.
 """
 
 from __future__ import annotations
 
 import argparse
 import math
-import time
+from typing import Any
 
 import numpy as np
 
 import cmerl
+from agents_cost import processor_time
 from cmerl.agents.baselines.lsvi_ucb import LSVIUCB
+
+TABLE = np.eye(12).reshape(6, 2, 12)  # features (S, A, d)
+AROUND = 5  # episodes before and after one whose median counts
 
 
 def triple_loop(agent: LSVIUCB, table: np.ndarray) -> np.ndarray:
@@ -24,7 +27,7 @@ def triple_loop(agent: LSVIUCB, table: np.ndarray) -> np.ndarray:
     H, (S, A, d) = agent.horizon, table.shape
     data = [
         (int(s), int(a), float(r), int(t))
-        for e in agent._log
+        for e in agent.log
         for s, a, r, t in zip(e.states[:, 0], e.actions[:, 0], e.rewards, e.next_states[:, 0], strict=True)
     ]
     precision = agent.lam * np.eye(d)
@@ -51,34 +54,36 @@ def triple_loop(agent: LSVIUCB, table: np.ndarray) -> np.ndarray:
     return Q
 
 
+class TripleLoop(LSVIUCB):
+    """The agent, planning by that loop."""
+
+    def _make_policy(self, explore: bool) -> Any:
+        Q = triple_loop(self, TABLE)
+        return self._step_policy(lambda states, step: Q[step, states[:, 0].astype(int)])
+
+
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--episodes", type=int, nargs="+", default=[25, 50, 100])
-    arguments = parser.parse_args()
-    env = cmerl.envs.RiverSwim()
-    table = np.eye(12).reshape(6, 2, 12)
-    print("features   episodes  loop s/plan  agent s/plan  ratio  agent s/episode  ratio  largest difference")
-    for kind, features in (("dense", lambda s, a: table[s, a]), ("one-hot", "one-hot")):
-        for episodes in arguments.episodes:
-            agent = LSVIUCB(env, features=features, seed=0).learn(episodes)
-            started = time.process_time()
-            looped = triple_loop(agent, table)
-            slow = time.process_time() - started
-            states, fast = np.arange(6.0)[:, None], []
-            for _ in range(5):
-                started = time.process_time()
-                policy = agent._make_policy(explore=True)
-                fast.append(time.process_time() - started)
-                agent._regressions[0]._factor = None  # so that a plan pays for its factor too
-            planned = np.array([policy.q(states, h) for h in range(20)])
-            off = np.abs(planned - looped).max()
-            once = float(np.median(fast))
-            agent._books, agent._regret = "not asked for", lambda policies, seen: (None, None)
-            ticks = [time.process_time()]
-            agent.learn(20, callback=lambda agent, record, ticks=ticks: ticks.append(time.process_time()))
-            whole = float(np.median(np.diff(ticks)))
-            ratios = f"{once:12.5f}  {slow / once:5.0f}  {whole:15.5f}  {slow / whole:5.0f}"
-            print(f"{kind:9}  {episodes:8}  {slow:11.4f}  {ratios}  {off:.1e}")
+    counts = parser.parse_args().episodes
+    players = {
+        "loop": TripleLoop(cmerl.envs.RiverSwim(), seed=0),
+        "dense": LSVIUCB(cmerl.envs.RiverSwim(), features=lambda s, a: TABLE[s, a], seed=0),
+        "one-hot": LSVIUCB(cmerl.envs.RiverSwim(), seed=0),
+    }
+    with processor_time():
+        for _ in range(max(counts) + AROUND):  # in turns, so that the load of the machine is the same for all
+            for agent in players.values():
+                agent.learn(1)
+    assert len({tuple(agent.history.returns()) for agent in players.values()}) == 1, "they have played other episodes"
+    spent = {name: 1e3 * np.array([record.seconds for record in agent.history]) for name, agent in players.items()}
+    print("| features | episode | loop (ms) | agent (ms) | ratio | ratio of all episodes so far |")
+    print("|---|---|---|---|---|---|")
+    for features in ("dense", "one-hot"):
+        for n in counts:
+            slow, fast = (float(np.median(spent[name][n - AROUND : n + AROUND])) for name in ("loop", features))
+            so_far = spent["loop"][:n].sum() / spent[features][:n].sum()
+            print(f"| {features} | {n} | {slow:.0f} | {fast:.2f} | {slow / fast:.0f} | {so_far:.0f} |")
 
 
 if __name__ == "__main__":

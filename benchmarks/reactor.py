@@ -57,7 +57,7 @@ def played(seed: int, episodes: int, kind: str) -> dict[str, Any]:
     env, agent = Watched(), cmerl.agents.RandomAgent(Reactor(), seed=seed)
     returns, lengths = [], []
     for episode in range(episodes):
-        obs, _ = env.reset(seed=int(agent._rng(0, episode).integers(2**31)))
+        obs, _ = env.reset(seed=agent.reset_seed(episode))
         rng, controller = np.random.default_rng((seed, episode)), PIController()
         total = 0.0
         for step in range(env.horizon):

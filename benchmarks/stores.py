@@ -25,7 +25,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from cmerl.agents import storage
+from cmerl.agents.saving import container
 from cmerl.experiments.journal import FileJournal
 from cmerl.experiments.packing import pack, unpack
 
@@ -71,7 +71,7 @@ class Ours:
 
     def write(self, path: Path, table: Table) -> None:
         keys = np.column_stack([table[name] for name in KEYS])
-        storage.write(path, {"keys": keys, **{name: table[name] for name in NUMBERS}}, {})
+        container.write(path, {"keys": keys, **{name: table[name] for name in NUMBERS}}, {})
 
     def append(self, path: Path, table: Table) -> None:
         with open(path.with_suffix(".jsonl"), "a") as file:
@@ -79,7 +79,7 @@ class Ours:
                 file.write(json.dumps(dict(zip(table, row, strict=True))) + "\n")
 
     def read(self, path: Path) -> Table:
-        tensors, _ = storage.read(path)
+        tensors, _ = container.read(path)
         keys = tensors.pop("keys")
         return {**{name: keys[:, i] for i, name in enumerate(KEYS)}, **tensors}
 

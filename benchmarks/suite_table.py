@@ -67,6 +67,8 @@ def cell(lost: list[float], beside: list[float] | None = None) -> str:
     words = f"{mean:.{digits}f} [{low:.{digits}f}, {high:.{digits}f}]"
     if beside is None:
         return f"{words} ({min(lost):.{digits}f} – {max(lost):.{digits}f})"
+    if len(lost) != len(beside):  # of a run that goes on
+        return f"{words} ({len(lost)} of {len(beside)} seeds)"
     difference = paired_difference(lost, beside, seed=INTERVAL_SEED)
     return words + (" −" if difference.high < 0 else " +" if difference.low > 0 else "")
 

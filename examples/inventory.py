@@ -44,7 +44,7 @@ def main(arguments: list[str] | None = None) -> float:
     logging.getLogger("cmerl").setLevel(logging.ERROR)
 
     env = LeadTimeInventory()  # orders arrive two periods later; a unit in store costs 1 a period, a unit owed 4
-    options = {"kernel": env.kernel(), "lam": 0.3, "reward_range": env.reward_range, "replan": False}
+    options = {"kernel": env.kernel(), "lam": 0.3, "reward_range": env.reward_range}
     agent = cmerl.CMERL(env, seed=given.seed, **options)
     agent.learn(given.episodes)
     learned = agent.policy()

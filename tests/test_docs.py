@@ -65,10 +65,28 @@ def test_examples_in_docstrings_hold(name: str) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=NAMES)
 def test_links_lead_somewhere(page: Path) -> None:
-    made = ("reference/api.md", "reference/commands.md", "images/imports.svg")  # by the site
+    by_the_site = ("reference/api.md", "reference/commands.md", "develop/contributing.md", "images/imports.svg")
     for target in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
-        if not target.startswith(("https://", "http://", "mailto:")) and not target.endswith(made):
+        if not target.startswith(("https://", "http://", "mailto:")) and not target.endswith(by_the_site):
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+def raw_formulas(text: str) -> list[str]:
+    """Words of prose with a subscript or a power that is not marked as a formula, and would be shown as typed."""
+    text = re.sub(r"^```.*?^```$|\$\$.*?\$\$", "", text, flags=re.MULTILINE | re.DOTALL)
+    text = re.sub(r"^    .*$", "", text, flags=re.MULTILINE)
+    text = re.sub(r"`[^`]*`|\$[^$]*\$|\]\([^)]*\)", "", text)
+    return re.findall(r"\S*(?:(?<!\w)[^\W\d_]_\w|[‖)\]]_[\w{]|\w_[^\W\d_]\b|\^[\w({])\S*", text)
+
+
+def test_a_formula_that_is_not_marked_is_found() -> None:
+    text = "V_h and V^π, ‖V‖_ψ, return_t; not `a_b`, $V_h$, next_obs, dm_control\n\n    x_1 = 2\n"
+    assert raw_formulas(text) == ["V_h", "V^π,", "‖V‖_ψ,", "return_t;"]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=NAMES)
+def test_formulas_are_rendered(page: Path) -> None:
+    assert raw_formulas(page.read_text(encoding="utf-8")) == []
 
 
 def test_user_pages_are_short() -> None:
@@ -77,6 +95,24 @@ def test_user_pages_are_short() -> None:
     user += [page for folder in ("start", "how-to") for page in (ROOT / "docs" / folder).glob("*.md")]
     words = {page.name: len(page.read_text(encoding="utf-8").split()) for page in user}
     assert sum(words.values()) <= 11_000, words
+
+
+def test_the_glossary_is_in_order_and_names_what_is_there() -> None:
+    """Terms are sorted, and every name in the last column is a word of the sources or a path among them."""
+    page = (ROOT / "docs" / "start" / "glossary.md").read_text(encoding="utf-8")
+    rows = [re.split(r"(?<!\\) \| ", line.strip("| ")) for line in page.splitlines() if line.startswith("| ")][1:]
+    terms = [row[0].lower().replace("-", " ") for row in rows]
+    assert terms == sorted(terms)
+    source = ROOT / "src" / "cmerl"
+    paths = {
+        path.relative_to(source).with_suffix("").as_posix() for path in source.rglob("*") if path.suffix != ".pyc"
+    }
+    known = set(re.findall(r"\w+", " ".join(path.read_text(encoding="utf-8") for path in source.rglob("*.py"))))
+    names = {part for path in paths for part in path.split("/")} | known | {"cmerl"}
+    for row in rows:
+        for code in re.findall(r"`([^`]+)`", row[-1]):
+            for name in re.findall(r"[A-Za-z_]\w*", code.partition("=")[0]):
+                assert name in names, (row[0], code)
 
 
 def test_walks_through_the_code_are_short_and_name_what_is_there() -> None:

@@ -121,8 +121,27 @@ def test_the_prospect_is_what_the_ceiling_leaves_above_the_usual_return() -> Non
     assert agent.explorer.prospect() == pytest.approx(expected)
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_tails_of_a_reward_far_away_leave_exploring_free_until_it_is_found(seed: int) -> None:
+    """All rewards that can be seen around the start lie below 1e-40: no reason to stay there, nor anywhere."""
+    agent = cmerl.CMERL(FakeLine(lambda x: np.exp(-0.5 * np.square((x - 0.9) / 0.06))), horizon=25, seed=seed)
+    for _ in range(8):
+        agent.learn(1)
+        found = agent.planner.rewards.step_rewards[1] > 1e-6
+        assert agent.explorer.free is not found
+        assert agent.planner.model.choice.compared is found  # chosen as soon as there is something to win
+        if found:
+            break
+    assert found
+    agent.learn(3)
+    assert max(record.ret for record in agent.history) > 5.0
+
+
 class FakeLine(gymnasium.Env):
     """A point on a line, paid for where it is."""
+
+    def __init__(self, reward=lambda x: np.exp(-np.square(x - 0.5))):
+        self._reward = reward
 
     observation_space = gymnasium.spaces.Box(-5.0, 5.0, (1,))
     action_space = gymnasium.spaces.Box(-1.0, 1.0, (1,))
@@ -133,4 +152,4 @@ class FakeLine(gymnasium.Env):
 
     def step(self, action):
         self._x = np.clip(self._x + 0.1 * np.asarray(action, dtype=float), -1.0, 1.0)
-        return self._x.astype(np.float32), float(np.exp(-np.square(self._x[0] - 0.5))), False, False, {}
+        return self._x.astype(np.float32), float(self._reward(self._x[0])), False, False, {}

@@ -250,11 +250,10 @@ def test_agents_record_the_gaps():
     env = gymnasium.make("cmerl/PBall2D-v0")
     agent = make("random", env, seed=0)
     played = []
-    agent._after_step = lambda step, obs, action, *rest: played.append((obs, action))
-    agent.learn(2)
+    agent.learn(2, callback=lambda agent, record: played.append(agent.lesson()))
     solution = solve(env, H)
-    for record, episode in zip(agent.history, (played[:H], played[H:]), strict=True):
-        states, actions = zip(*episode, strict=True)
+    for record, lesson in zip(agent.history, played, strict=True):
+        states, actions = lesson["observations"][:-1], lesson["actions"]
         assert record.regret_kind == "gaps"
         assert record.regret == gap_regret(solution, states, actions)
         assert record.regret > 5

@@ -10,7 +10,7 @@ from cmerl import CMERL
 from cmerl.confidence import FailureBudget, Practical, Problem
 from cmerl.embedding import ExactEmbedding
 from cmerl.kernels import RBF, Delta, Matern, StateAction
-from cmerl.optimism import Outlook, PrizeCeiling, RangeCeiling, SeenCeiling, Situation, ceilings, worth
+from cmerl.optimism import Outlook, PrizeCeiling, RangeCeiling, SeenCeiling, Situation, ceilings
 from cmerl.planning import Task, make_plan
 from cmerl.rewards import RewardRange
 
@@ -40,16 +40,13 @@ def test_an_end_after_a_wait() -> None:
         assert found.prior[step] - left == pytest.approx(-0.5 * waiting + 0.5)  # shifted by 1 a step
         assert found.cap[step] - left == pytest.approx(0.5)  # an end may be near where one knows the way
     assert found.prior[10] == found.cap[10] == 0.0
-    soon = ceilings(10, 2.0, r_min=-1.0, outlook=outlook, discount=0.9)
-    rewards = np.array([0.5] * 4 + [1.0] * 6)
-    assert soon.prior[0] == pytest.approx(rewards @ 0.9 ** np.arange(10) + 0.5)
 
 
-def test_no_outlook_exceeds_the_range_of_rewards_and_what_is_only_hoped_for_is_not_discounted() -> None:
+def test_no_outlook_exceeds_the_range_of_rewards() -> None:
     found = ceilings(10, 2.0, r_min=-1.0, outlook=Outlook(5.0))
     np.testing.assert_allclose(found.cap[[0, 7, 10]], [20.0, 6.0, 0.0])
-    soon = ceilings(10, 2.0, r_min=-1.0, outlook=Outlook(0.0, 0.5, 0.25), discount=0.9)
-    assert soon.cap[0] == pytest.approx(sum(0.9**i for i in range(10)) + 10 * 0.5 + 0.25)  # shifted by 1 a step
+    soon = ceilings(10, 2.0, r_min=-1.0, outlook=Outlook(0.0, 0.5, 0.25))
+    assert soon.cap[0] == pytest.approx(10 * 1.5 + 0.25)  # shifted by 1 a step
 
 
 def test_a_maximal_return_that_cannot_be_leaves_nothing_rather_than_less() -> None:
@@ -59,12 +56,6 @@ def test_a_maximal_return_that_cannot_be_leaves_nothing_rather_than_less() -> No
     little = ceilings(10, 2.0, r_min=-1.0, outlook=outlook, max_return=-9.5)
     assert little.cap[0] == pytest.approx(0.5)
     assert little.prior[0] == 0.0  # four steps of waiting cost more than that
-
-
-@pytest.mark.parametrize("discount", [1.0, 0.9])
-def test_worth_is_the_discounted_sum_of_ones(discount: float) -> None:
-    expected = [sum(discount**t for t in range(k)) for k in range(6)]
-    np.testing.assert_allclose(worth(np.arange(6), discount), expected)
 
 
 def test_ceilings_are_equal_where_all_their_numbers_are() -> None:
@@ -120,12 +111,48 @@ def test_where_only_an_end_pays_it_is_three_prizes(rewards: list, expected: Outl
         assert PrizeCeiling(prizes=1.0).outlook(found).prize == pytest.approx(expected.prize / 3.0)
 
 
+@pytest.mark.parametrize(
+    ("usual", "episodes", "best"),
+    [
+        (None, 0, 1.0),  # nothing was played: the range that is assumed
+        (0.0, 1, 1.0),
+        (10.0, 16, 1.0),  # half of the best reward a step: the ceiling leaves room enough
+        (16.0, 16, 0.64 * 3.0),  # 0.8 a step is nearly the best: more may exist
+        (20.0, 64, 2.0),
+        (16.0, 10_000, 1.0),
+        (1e6, 16, 3.0),  # one outlier is worth no more than the best reward that is believed
+        (-16.0, 1, 1.0),
+    ],
+)
+def test_what_is_attained_is_no_ceiling(usual: float | None, episodes: int, best: float) -> None:
+    """Where good episodes earn the share q of the best reward, a step may pay q²(1 + hope/√t) times that."""
+    rewards = seen((0.0, None), (1.0, None))
+    now = Situation(rewards, 20, episodes, usual=usual)
+    np.testing.assert_allclose(PrizeCeiling(hope=8.0).ceilings(now).cap, best * np.arange(20, -1, -1))
+    np.testing.assert_allclose(PrizeCeiling(hope=0.0).ceilings(now).cap, np.arange(20, -1, -1))
+    known = Situation(rewards, 20, episodes, max_return=5.0, usual=usual)
+    assert PrizeCeiling().ceilings(known).cap.max() == 5.0
+
+
+def test_good_episodes_are_the_best_quarter_of_the_last_twenty() -> None:
+    agent = CMERL(gymnasium.make("cmerl/RiverSwim-v0", coordinates=True), seed=0)
+    assert agent.planner.situation().usual is None
+    agent.learn(23)
+    latest = sorted(record.ret for record in agent.history[-20:])
+    assert latest[14] <= agent.planner.situation().usual <= latest[15]
+
+
+def test_where_states_are_finitely_many_what_was_seen_is_the_ceiling() -> None:
+    agent = CMERL(gymnasium.make("cmerl/RiverSwim-v0"), seed=0).learn(3)
+    assert agent.planner.situation().usual is None
+
+
 @pytest.mark.parametrize("rule", [PrizeCeiling(), SeenCeiling()])
 def test_a_declared_range_is_taken_at_its_word(rule: PrizeCeiling | SeenCeiling) -> None:
     declared = RewardRange((0.0, 2.0), may_end=False)
     declared.see(0.0)
     declared.see(2.0, 3)
-    now = Situation(declared, 20, 2, discount=0.9)
+    now = Situation(declared, 20, 2, usual=40.0)
     assert rule.ceilings(now) == RangeCeiling().ceilings(now)
 
 
@@ -133,6 +160,7 @@ def test_a_declared_range_is_taken_at_its_word(rule: PrizeCeiling | SeenCeiling)
     ("rewards", "episodes", "expected"),
     [
         ([(-1.0, None)], 1, Outlook(-1.0, 1.0)),  # all alike: one more is hoped for
+        ([(0.0, None), (1e-40, None)], 3, Outlook(0.0, 1.0)),  # so are tails of a reward far away
         ([(-1.0, None), (-1.0, 7), (-1.0, 5)], 3, Outlook(0.0, 0.0, 0.0, 3, -1.0)),  # ending early earns 0 a step
         ([(-0.1, None), (0.0, None)], 1, Outlook(0.0, 2.0)),  # one step may pay for a whole episode
         ([(-0.1, None), (0.0, None)], 2, Outlook(0.0, 0.05)),

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from cmerl.errors import InputError, RewardRangeError
-from cmerl.rewards import KnownReward, RewardRange
+from cmerl.rewards import KnownReward, RewardRange, alike
 from cmerl.rewards.known import takes_next
 from cmerl.spaces import StateSpace
 from cmerl.spaces.actions import ActionSet
@@ -116,6 +116,22 @@ def test_what_is_assumed_without_exploring_is_what_was_seen_however_wide_the_ran
     for reward in seen:
         rewards.see(reward)
     assert rewards.fallback == expected
+
+
+@pytest.mark.parametrize(
+    ("lo", "hi", "expected"),
+    [
+        (0.0, 0.0, True),
+        (1e-263, 1e-46, True),  # tails of something far away
+        (0.3, 0.1 + 0.2, True),  # rounding
+        (1e6, 1e6 + 1e-5, True),
+        (-1.0, 0.0, False),
+        (0.0, 1e-6, False),
+        (1e6, 1e6 + 1.0, False),
+    ],
+)
+def test_rewards_that_differ_by_rounding_are_alike(lo, hi, expected):
+    assert alike(lo, hi) is expected
 
 
 def test_before_anything_was_seen_there_is_nothing_to_tell():

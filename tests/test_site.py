@@ -60,6 +60,16 @@ def test_every_page_is_readable_on_any_screen_in_any_light_and_asks_for_nothing(
                 assert Path(target.removeprefix("file://").partition("#")[0]).exists(), (name, target)
 
 
+def test_examples_of_docstrings_are_code() -> None:
+    made = site_pages._docstring(
+        "It adds.\n\n>>> for i in (1, 2):\n...     i * 3\n3\n6\n\nArgs:\n    x: a_b.\n\n>>> 1\n1"
+    )
+    text = "\n".join(made)
+    assert "```pycon\n>>> for i in (1, 2):\n...     i * 3\n3\n6\n```\n" in text
+    assert "- `x`: a\\_b." in text
+    assert text.endswith("```pycon\n>>> 1\n1\n```")
+
+
 def test_formulas_become_mathml() -> None:
     made = site_pages.on_page_content(r'<span class="arithmatex">\(\sigma^2 &lt; \lambda\)</span>', None, None, None)
     assert made.startswith("<math")

@@ -17,8 +17,8 @@ from cmerl.experiments.spec import parse, read
 
 ROOT = Path(__file__).parent.parent
 CONTROL = ROOT / "suites" / "control.toml"  # tasks with aims, for benchmarks/control.py
-SUITES = sorted(set((ROOT / "suites").glob("*.toml")) - {CONTROL})
-
+COST = sorted((ROOT / "suites").glob("cost*.toml"))  # one seed: seconds, not regret
+SUITES = sorted(set((ROOT / "suites").glob("*.toml")) - {CONTROL, *COST})
 
 KEPT = ROOT / "benchmarks" / "results"
 TABLES = {  # the suites that a file of kept regrets comes from
@@ -28,6 +28,13 @@ TABLES = {  # the suites that a file of kept regrets comes from
     "one-step": ["one-step"],
     "continuous": ["continuous"],
     "random": ["random"],
+    "tabular": ["tabular"],
+    "theory": ["theory"],
+}
+SHOWN = {  # the page that has the table of a file, and the agent that others are compared with there
+    **dict.fromkeys(TABLES, ("comparison", "cme-rl")),
+    "tabular": ("baselines", "cme-rl"),
+    "theory": ("baselines", None),
 }
 
 OWN_AGENTS = set(agents.names())  # before other tests register theirs
@@ -36,7 +43,8 @@ OWN_AGENTS = set(agents.names())  # before other tests register theirs
 @pytest.mark.parametrize("suite", SUITES, ids=lambda suite: suite.stem)
 def test_a_suite_is_a_spec_that_plays(suite: Path, tmp_path: Path) -> None:
     spec = parse(read(suite))
-    assert len(spec.seed_list) >= 8
+    beside = any(agent.name == "cme-rl" for agent in spec.agents)
+    assert len(spec.seed_list) >= (10 if beside else 8)
     check(spec)  # every agent can be made in every world
     first = spec.model_copy(update={"environments": spec.environments[:1]})
     assert len(run(first, episodes=1, seeds=1, jobs=1, out=tmp_path / "run").episodes) == len(spec.agents)
@@ -50,10 +58,38 @@ def test_every_agent_is_in_a_suite_beside_cme_rl() -> None:
     assert beside >= OWN_AGENTS
 
 
+def test_what_an_episode_costs_is_asked_of_every_agent() -> None:
+    specs = [parse(read(suite)) for suite in (*COST, ROOT / "suites" / "linear-quadratic.toml")]
+    for spec in specs:
+        check(spec)
+    assert {agent.name for spec in specs for agent in spec.agents} >= OWN_AGENTS
+
+
 @pytest.fixture
 def suite_table(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
     return importlib.import_module("suite_table")
+
+
+def test_the_cost_of_a_suite_and_of_its_run(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    agents_cost = importlib.import_module("agents_cost")
+    suite = tmp_path / "suite.toml"
+    suite.write_text('environment = "cmerl/RiverSwim-v0"\nagents = ["ucbvi", "random"]\nepisodes = 30\nseeds = 2\n')
+    run(suite, jobs=1, out=tmp_path / "run")
+    kinds = agents_cost.played(suite), agents_cost.recorded(tmp_path / "run")
+    assert list(kinds[0]) == ["ucbvi", "random", "random, certificate"]
+    assert list(kinds[1]) == ["ucbvi", "random"]
+    for found in kinds:
+        spent = [row["cmerl/RiverSwim-v0"] for row in found.values()]
+        assert {len(seconds) for seconds in spent} == {30}
+        assert min(map(min, spent)) > 0
+    monkeypatch.setattr("sys.argv", ["agents_cost.py", str(tmp_path / "run")])
+    agents_cost.main()
+    assert capsys.readouterr().out == agents_cost.table(kinds[1]) + "\n"
+    assert agents_cost.cell([9.0, *[0.002] * 10, *[0.5] * 80, *[0.004] * 9]) == "2.0, 4.0 | 2.0"
 
 
 def test_a_table_says_what_the_summary_of_a_run_says(suite_table: ModuleType, tmp_path: Path) -> None:
@@ -88,6 +124,16 @@ def test_kept_regrets_are_of_the_agents_worlds_and_seeds_of_their_suites(name: s
         for agent in spec.agents:
             wanted.setdefault(agent.label, {}).update({env.label: len(spec.seed_list) for env in spec.environments})
     assert {agent: {world: len(lost) for world, lost in row.items()} for agent, row in kept.items()} == wanted
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_a_page_shows_what_the_command_prints(name: str, suite_table: ModuleType) -> None:
+    page, beside = SHOWN[name]
+    text = (ROOT / "docs" / "evidence" / f"{page}.md").read_text(encoding="utf-8")
+    found = suite_table.gathered([KEPT / f"{name}.json"])
+    assert suite_table.table(found, beside) in text
+    for suite in TABLES[name]:
+        assert f"cmerl run suites/{suite}.toml" in text
 
 
 def test_a_kept_regret_is_that_of_a_run(suite_table: ModuleType, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Transitions are checked at the door; equal points are recognised."""
+"""Transitions are checked when they are made; equal points are recognised."""
 
 import numpy as np
 import pytest

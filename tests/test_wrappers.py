@@ -62,7 +62,7 @@ def test_a_predicate_is_a_goal_and_ends_the_episode():
     seen = roll(env, [1] * 50)
     assert seen[-1] == (1.0, True, False)
     assert len(seen) < len(roll(gymnasium.make("CartPole-v1"), [1] * 50))
-    with pytest.raises(InputError, match="exclude"):
+    with pytest.raises(InputError, match="goal or above, not both"):
         GoalReward(gymnasium.make("CartPole-v1"), goal=lambda obs: True, above=0.0)
 
 

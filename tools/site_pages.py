@@ -52,6 +52,7 @@ def on_files(files: Any, config: Any) -> Any:
     from mkdocs.structure.files import File
 
     made = {
+        "develop/contributing.md": contributing_page(),
         "reference/api.md": api_page(),
         "reference/commands.md": commands_page(),
         "images/imports.svg": import_graph(),
@@ -86,35 +87,48 @@ def on_post_page(output: str, page: Any, config: Any) -> str:
     return output.replace("https://unpkg.com/iframe-worker/shim", "../" * page.url.count("/") + "frame-worker.js")
 
 
+def contributing_page() -> str:
+    """CONTRIBUTING.md as a page of the site."""
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    return re.sub(r"\]\(docs/", "](../", re.sub(r"\]\((?!docs/|https:)", "](../../", text))
+
+
 # --- the reference ---
 
 
 def public_names(module: str) -> list[tuple[str, Any]]:
-    """(name, thing) of a module's public names that are defined by cmerl; modules among them are left out."""
+    """(name, thing) of a module's public names: those of ``__all__`` that cmerl defines, else those defined there."""
     found = import_module(module)
-    names = getattr(found, "__all__", None) or [n for n in vars(found) if not n.startswith("_")]
+    listed = getattr(found, "__all__", None)
+    names = listed or [n for n in vars(found) if not n.startswith("_")]
     things = [(name, getattr(found, name)) for name in names if not name.startswith("__")]
+    home = "cmerl" if listed else module
     return [
         (name, thing)
         for name, thing in things
-        if not inspect.ismodule(thing) and str(getattr(thing, "__module__", "")).startswith("cmerl")
+        if not inspect.ismodule(thing) and str(getattr(thing, "__module__", "")).startswith(home)
     ]
 
 
 def api_page() -> str:
     """Every public name with its signature and docstring."""
-    parts = ["# Python", "", "Made from the docstrings. Options are keyword-only where the signature says so.", ""]
+    parts = ["# Python", "", "The public names of cmerl, generated from their docstrings.", ""]
+    parts += ["| module | contents |", "|---|---|"]
+    docs = {module: (inspect.getdoc(import_module(module)) or "").partition("\n\n")[0] for module in MODULES}
+    parts += [f"| [{module}](#{module}) | {_escaped(' '.join(doc.split()))} |" for module, doc in docs.items()]
+    seen: dict[int, str] = {}
     for module in MODULES:
-        doc = (inspect.getdoc(import_module(module)) or "").partition("\n\n")[0]
-        parts += [f"## {module}", "", _escaped(doc), ""]
+        parts += ["", f"## {module} {{ #{module} }}", "", _escaped(docs[module]), ""]
         for name, thing in public_names(module):
-            parts += _entry(module, name, thing)
+            first = seen.setdefault(id(thing), f"{module}.{name}")
+            same = first != f"{module}.{name}"  # shown once
+            parts += [f"`{name}` is [{first}](#{first}).", ""] if same else _entry(module, name, thing)
     return "\n".join(parts)
 
 
 def _entry(module: str, name: str, thing: Any) -> list[str]:
     lines = [f"### {module}.{name} {{ #{module}.{name} data-toc-label='{name}' }}", ""]
-    if callable(thing):
+    if callable(thing) and not getattr(thing, "_is_protocol", False):
         lines += ["```python", f"{name}{_signature(thing)}", "```", ""]
     lines += [*_docstring(inspect.getdoc(thing) or ""), ""]
     if inspect.isclass(thing):
@@ -132,9 +146,23 @@ def _entry(module: str, name: str, thing: Any) -> list[str]:
 
 def _signature(thing: Any) -> str:
     try:
-        found = re.sub(r" at 0x[0-9a-f]+", "", str(inspect.signature(thing)))
+        signature = inspect.signature(thing)
     except (TypeError, ValueError):
         return "(…)"
+    written = (
+        getattr(thing, "__annotations__", {}) if hasattr(thing, "model_fields") else {}
+    )  # pydantic resolves them
+    shown = [
+        p.replace(
+            annotation=re.sub(r"Annotated\[(.+?), Field\(.*?\)\]", r"\1", written[name])
+            if name in written
+            else p.annotation,
+            default=_Elided() if len(repr(p.default)) > 200 else p.default,
+        )
+        for name, p in signature.parameters.items()
+    ]
+    found = re.sub(r" at 0x[0-9a-f]+", "", str(signature.replace(parameters=shown)))
+    found = re.sub(r"ForwardRef\('(.+?)'\)", r"\1", found)
     found = re.sub(r"cmerl\.[a-z_.]*\.([A-Za-z_]+)", r"\1", found).replace("collections.abc.", "")
     found = re.sub(r"(: |-> )(['\"])(.*?)\2(?=[,)=]| =|$)", r"\1\3", found)  # annotations are text, defaults stay
     parts = re.split(r", (?=[A-Za-z_*]+(?:[:=,)]| =|$))", found[1:].rpartition(") ->")[0] or found[1:-1])
@@ -143,17 +171,29 @@ def _signature(thing: Any) -> str:
     return "(\n    " + ",\n    ".join(parts) + ",\n)"
 
 
+class _Elided:
+    """A default that is too long to show."""
+
+    def __repr__(self) -> str:
+        return "…"
+
+
 def _short(call: str) -> str:
     names = re.findall(r"(?:^\(|, )([A-Za-z_*]+)", re.sub(r"\[[^\]]*\]", "", call))
     return f"({', '.join(n for n in names if n not in ('self', 'cls'))})" if call else ""
 
 
 def _docstring(doc: str) -> list[str]:
-    """Google style as Markdown: sections become lists."""
+    """Google style as Markdown: sections become lists, examples blocks of code."""
     lines: list[str] = []
-    inside = False
+    inside = example = False
     for line in doc.splitlines():
-        if re.fullmatch(r"(Args|Attributes|Returns|Raises|Yields):", line):
+        if line.startswith(">>>") or example:  # up to an empty line, as doctest reads it
+            if not example:
+                lines += ["", "```pycon"]
+            example = bool(line.strip())
+            lines.append(line if example else "```\n")
+        elif re.fullmatch(r"(Args|Attributes|Returns|Raises|Yields):", line):
             lines += ["", f"**{line[:-1]}**", ""]
             inside = True
         elif inside and (found := re.match(r"    (\w[\w*, ]*): (.*)", line)):
@@ -162,13 +202,13 @@ def _docstring(doc: str) -> list[str]:
             lines.append(f"  {_escaped(line.strip())}")
         else:
             inside = inside and not line.strip()
-            lines.append(line if line.startswith(("    ", ">>>")) else _escaped(line))
-    return lines
+            lines.append(line if line.startswith("    ") else _escaped(line))
+    return [*lines, "```"] if example else lines
 
 
 def _escaped(text: str) -> str:
     """Markdown in which docstrings' own signs stay what they are."""
-    text = re.sub(r"``(.+?)``", r"`\1`", text)
+    text = re.sub(r":[a-z]+:`(.+?)`", r"`\1`", re.sub(r"``(.+?)``", r"`\1`", text))
     parts = re.split(r"(`[^`]*`)", text)
     return "".join(p if p.startswith("`") else re.sub(r"([\[\]*_<$])", r"\\\1", p) for p in parts)
 
@@ -180,7 +220,7 @@ def commands_page() -> str:
     """The help of every command."""
     from cmerl.cli import app
 
-    parts = ["# Command line", "", "Made from the commands' own help (`cmerl COMMAND --help`).", ""]
+    parts = ["# Command line", "", "The help of every command (`cmerl COMMAND --help`).", ""]
     group = app()
     for name, command in group.commands.items():
         found = [(name, command), *((f"{name} {sub}", c) for sub, c in getattr(command, "commands", {}).items())]

@@ -1,4 +1,4 @@
-"""Reinforcement learning with conditional mean embeddings, for when every episode costs something."""
+"""Reinforcement learning with conditional mean embeddings, for when episodes are expensive."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:  # what __getattr__ imports on first use, for type checkers an
         wrappers,
     )
     from cmerl.agents import CMERL
-    from cmerl.agents.evaluation import value_of as evaluate
+    from cmerl.agents.evaluation.values import value_of as evaluate
     from cmerl.checking import check_agent, check_embedding, check_env, check_kernel
     from cmerl.embedding import ConditionalMeanEmbedding
     from cmerl.exported import load as load_policy
@@ -66,7 +66,7 @@ _HOMES = {  # name → its module, and its name there
     "check_embedding": ("cmerl.checking", "check_embedding"),
     "check_env": ("cmerl.checking", "check_env"),
     "check_kernel": ("cmerl.checking", "check_kernel"),
-    "evaluate": ("cmerl.agents.evaluation", "value_of"),
+    "evaluate": ("cmerl.agents.evaluation.values", "value_of"),
     "load_policy": ("cmerl.exported", "load"),
 }
 _MODULES = (

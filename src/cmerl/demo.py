@@ -1,4 +1,4 @@
-"""The demonstration: CME-RL learns three small worlds from little data, against two agents that do not explore well.
+"""The demo: CME-RL, greedy and random in three small environments.
 
     python -m cmerl.demo
 

@@ -1,4 +1,4 @@
-"""Everything cmerl raises on bad input, so that callers can catch exactly what they mean to handle."""
+"""The errors that cmerl raises on bad input."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 
 class CmerlError(ValueError):
-    """Base of all errors caused by what the user passed in; the message is one sentence with the fix."""
+    """The base of all errors caused by the user's input; the message is one sentence with the fix."""
 
 
 class InputError(CmerlError):
@@ -26,19 +26,19 @@ class MissingConstantError(CmerlError):
 
 
 class EnvironmentFault(CmerlError, RuntimeError):
-    """An environment raised an error, which is the cause of this one, or returned what is no transition."""
+    """An environment raised an error (the cause of this one) or returned an invalid transition."""
 
 
 class StepTimeoutError(EnvironmentFault):
-    """An environment took longer over one step than ``step_timeout`` allows."""
+    """A step of an environment took longer than ``step_timeout``."""
 
 
 class SharedAgentError(CmerlError, RuntimeError):
-    """An agent was used while another thread lets it learn."""
+    """An agent was used while it was learning in another thread."""
 
 
 def shown(value: Any, most: int = 80) -> str:
-    """A value inside a sentence: short, on one line, and whatever its repr does."""
+    """A short one-line form of a value for messages, safe against a failing repr."""
     try:
         text = " ".join(repr(value).split())
     except Exception:

@@ -1,4 +1,4 @@
-"""What exploring may cost: an account that every episode pays a little into, and deviations from greedy pay from.
+"""The exploration account: every episode deposits a little, and deviations from greedy pay from it.
 
 There are two plans: g, greedy on the mean model, and h, an optimistic one. A step that deviates from g is charged
 c(s, a) = max_b Q_g(s, b) − Q_g(s, a), and among the actions that the balance can pay the best by Q_h is played. For
@@ -24,7 +24,7 @@ TIE = 1e-6  # of the spread of returns: charges below this are rounding
 
 @dataclass(frozen=True)
 class Account:
-    """What is left for exploring between episodes, in the environment's units.
+    """The balance of the exploration account between episodes, in the environment's units.
 
     Attributes:
         balance: what is left.
@@ -37,7 +37,7 @@ class Account:
     rate: float = 0.1
 
     def allowance(self, episode: int, spread: float, prospect: float = np.inf) -> Allowance:
-        """What the t-th episode may spend: the balance and its deposit.
+        """The budget of episode t: the balance plus its deposit.
 
         Args:
             episode: t.
@@ -55,7 +55,7 @@ class Account:
 
 @dataclass
 class Allowance:
-    """What one episode may still spend, and what it has spent.
+    """The exploration budget of one episode, and what it has spent.
 
     Attributes:
         left: for deviations.

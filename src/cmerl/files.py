@@ -1,4 +1,4 @@
-"""Files that are whole or absent, regular, and inside the directory that they should be in."""
+"""Safe files: atomic writes, regular files only, no links out of the directory."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def check_replaceable(path: Path) -> None:
 def open_inside(path: str | os.PathLike[str], flags: int) -> int:
     """A descriptor of a regular file that is no link and has no other name, made if ``flags`` say so.
 
-    A directory from somebody else may hold links to files that are not theirs to change.
+    A directory from another user may contain links to foreign files.
     """
     try:
         handle = os.open(path, flags | _NO_LINK | _NO_WAIT | os.O_CLOEXEC, 0o666)
@@ -87,7 +87,7 @@ def open_inside(path: str | os.PathLike[str], flags: int) -> int:
 
 
 def read_regular(path: str | os.PathLike[str], *, follow: bool = False, most: int | None = None) -> bytes:
-    """What a regular file holds.
+    """The contents of a regular file.
 
     Args:
         path: of the file.
@@ -121,7 +121,7 @@ def check_directory(path: Path) -> None:
 
 @contextmanager
 def saying_why(path: str | os.PathLike[str]) -> Iterator[None]:
-    """What the system cannot do, as a sentence with the place and what to do about it."""
+    """Turn an OSError into a sentence with the place and the fix."""
     try:
         yield
     except OSError as error:

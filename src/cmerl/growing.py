@@ -1,4 +1,4 @@
-"""Arrays that grow with the data, and how what is made of them is saved."""
+"""Growing arrays, and how they are saved."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 FloatArray = NDArray[np.float64]
 Arrays = dict[str, NDArray[Any]]
-"""What something is made of, for saving: names with dots where one thing is part of another."""
+"""Named arrays for saving; dots separate nested names."""
 T = TypeVar("T", np.float64, np.intp)
 
 

@@ -1,4 +1,4 @@
-"""How objects look in a notebook: small tables and curves in HTML, everything escaped."""
+"""Notebook display: small tables and curves in HTML, with everything escaped."""
 
 from __future__ import annotations
 

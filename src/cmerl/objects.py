@@ -1,4 +1,4 @@
-"""Objects as states: copies that nobody can change, keys by content, and JSON without code.
+"""Objects as states: immutable copies, keys by content, and a JSON form.
 
 What can be held: text, numbers, arrays, Gymnasium's graphs, and tuples, lists, sets and mappings of those.
 """
@@ -22,7 +22,7 @@ def is_graph(value: Any) -> bool:
 
 
 def freeze(value: Any) -> Any:
-    """A copy that the world which gave ``value`` cannot change any more; raises `InputError` for what is unknown.
+    """A copy that the environment cannot change; raises `InputError` for unknown types.
 
     Lists become tuples, sets frozensets, mappings dictionaries with sorted keys, arrays are read-only.
     """

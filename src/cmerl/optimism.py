@@ -1,7 +1,7 @@
-"""What is assumed where nothing is known: a ceiling on values for every step (optimistic initialisation).
+"""Optimistic initialisation: a ceiling on values for every step, used where there are no data.
 
-A plan reverts to its ceiling wherever the model has no weight, so these few numbers decide how far it explores. Each
-rule here is an ``Optimism``: it turns what is known of rewards into ``Ceilings``.
+Q reverts to the ceiling wherever the model has no weight, so the ceilings control exploration. Each rule is an
+``Optimism`` that turns knowledge about rewards into ``Ceilings``.
 """
 
 from __future__ import annotations
@@ -12,18 +12,18 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from cmerl.rewards import RewardRange
+from cmerl.rewards import RewardRange, alike
 
 FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
 class Ceilings:
-    """Ceilings at every step, for rewards that count from the least one (H + 1 each).
+    """Ceilings at every step, for rewards that count from the smallest one (H + 1 each).
 
     Attributes:
         cap: the most that V can be: it is clipped there.
-        prior: what Q is where nothing is known, at most ``cap``.
+        prior: what Q is where there are no data, at most ``cap``.
     """
 
     cap: FloatArray
@@ -39,7 +39,7 @@ class Ceilings:
 
 @dataclass(frozen=True)
 class Outlook:
-    """The best that the rest of an episode may bring where nothing is known, in the environment's units.
+    """The best that the rest of an episode may bring where there are no data, in the environment's units.
 
     Attributes:
         reward: the best reward per step that was seen.
@@ -58,35 +58,33 @@ class Outlook:
 
 @dataclass(frozen=True)
 class Situation:
-    """What an optimism may look at.
+    """The information available to an optimism rule.
 
     Attributes:
         rewards: the range of rewards, declared or seen.
         horizon: H.
         episodes: how many were learned from.
-        discount: of plans.
         max_return: a known maximal return, or None.
+        usual: what good episodes have returned of late; None before the first, and where states are finitely many.
     """
 
     rewards: RewardRange
     horizon: int
     episodes: int
-    discount: float = 1.0
     max_return: float | None = None
+    usual: float | None = None
 
     def ceilings(self, outlook: Outlook | None) -> Ceilings:
         """The ceilings that follow from an outlook; from the range of rewards alone if it is None."""
         lo, hi = self.rewards.bounds
-        return ceilings(
-            self.horizon, hi - lo, r_min=lo, outlook=outlook, discount=self.discount, max_return=self.max_return
-        )
+        return ceilings(self.horizon, hi - lo, r_min=lo, outlook=outlook, max_return=self.max_return)
 
 
 class Optimism(Protocol):
     """A rule for ceilings."""
 
     def ceilings(self, now: Situation) -> Ceilings:
-        """What is assumed where nothing is known."""
+        """What is assumed where there are no data."""
         ...
 
 
@@ -96,33 +94,22 @@ def ceilings(
     *,
     r_min: float = 0.0,
     outlook: Outlook | None = None,
-    discount: float = 1.0,
     max_return: float | None = None,
 ) -> Ceilings:
-    """Ceilings for rewards of a range of ``width`` from ``r_min`` on.
-
-    A margin or a prize is only hoped for, so it is not discounted: it must be worth the way.
-    """
+    """Ceilings for rewards of a range of ``width`` from ``r_min`` on."""
     steps = np.arange(horizon, -1, -1)
     cap: FloatArray = steps * np.float64(width)
     if outlook is not None:
         best = outlook.reward - r_min
-        cap = np.minimum(cap, worth(steps, discount) * best + steps * outlook.margin + outlook.prize)
+        cap = np.minimum(cap, steps * (best + outlook.margin) + outlook.prize)
     if max_return is not None:
         cap = np.minimum(cap, max(max_return - horizon * r_min, 0.0))
     prior = cap
     if outlook is not None:
         wait = np.minimum(outlook.steps_to_termination, steps)
-        lost = worth(wait, discount) * (outlook.reward - outlook.reward_until_then)
+        lost = wait * (outlook.reward - outlook.reward_until_then)
         prior = np.maximum(cap - lost, 0.0)
     return Ceilings(np.asarray(cap, dtype=np.float64), np.asarray(prior, dtype=np.float64))
-
-
-def worth(steps: NDArray[np.intp], discount: float) -> FloatArray:
-    """What a reward of 1 at each of so many steps is worth at the first of them."""
-    if discount == 1.0:
-        return steps.astype(np.float64)
-    return np.asarray((1.0 - discount**steps) / (1.0 - discount))
 
 
 @dataclass(frozen=True)
@@ -136,22 +123,35 @@ class RangeCeiling:
 
 @dataclass(frozen=True)
 class PrizeCeiling:
-    """As ``RangeCeiling``, but where every step has paid the same and an end more, only some such ends.
+    """``RangeCeiling`` with two exceptions in which the seen range is a poor guide.
+
+    Where good episodes earn nearly the best reward at every step, that is no optimism: whatever attains it, if only a
+    distractor, ends the search. If they earn the share q of it, after t episodes a step may pay q²(1 + hope/√t) times
+    the best reward, if that is more.
+    Where every step has paid the same and an end more, it is only some such ends.
 
     Args:
         prizes: how many; with one alone, some bad luck would be taken for the whole truth.
+        hope: by how much more than the best reward there may be where it is attained, over the root of t.
     """
 
     prizes: float = 3.0
+    hope: float = 10.0
 
     def ceilings(self, now: Situation) -> Ceilings:
-        """Those of the prize where there is one, else those of the range."""
-        return now.ceilings(self.outlook(now.rewards))
+        """Those of the prize where there is one, else those of the range, or of more where that is attained."""
+        outlook = self.outlook(now.rewards)
+        if outlook is not None or now.rewards.declared or now.usual is None:
+            return now.ceilings(outlook)
+        lo, hi = now.rewards.bounds
+        attained = min(max(now.usual / now.horizon, 0.0) / hi, 1.0) if hi > 0.0 else 0.0
+        most = hi * max(1.0, attained**2 * (1.0 + self.hope / max(now.episodes, 1) ** 0.5))
+        return ceilings(now.horizon, most - lo, r_min=lo, max_return=now.max_return)
 
     def outlook(self, rewards: RewardRange) -> Outlook | None:
         """Prizes at an end; None where the range was declared or steps differ."""
         steps, prize = rewards.step_rewards, rewards.best_end
-        if rewards.declared or steps is None or prize is None or steps[0] != steps[1]:
+        if rewards.declared or steps is None or prize is None or not alike(*steps):
             return None
         best = max(steps[1], 0.0)  # after an end 0 is earned a step
         return Outlook(best, prize=self.prizes * (prize - best)) if prize > best else None
@@ -173,12 +173,12 @@ class SeenCeiling:
         return now.ceilings(self.outlook(now))
 
     def outlook(self, now: Situation) -> Outlook | None:
-        """What is worth hoping for after so many episodes; None if a range was declared."""
+        """The assumed best outcome after a number of episodes; None if a range was declared."""
         steps, prize, episodes = now.rewards.believed_step_rewards, now.rewards.best_end, now.episodes
         if now.rewards.declared or steps is None:
             return None
         lo, hi = steps
-        if lo == hi and prize is None:
+        if alike(lo, hi) and prize is None:
             return Outlook(hi, 1.0)
         margin = (hi - lo) * (now.horizon if episodes <= 1 else 1.0 / episodes)
         if prize is None:

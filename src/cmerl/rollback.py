@@ -1,7 +1,7 @@
-"""All or nothing: what fails, or is interrupted, leaves the objects that it was changing as they were.
+"""Transactions: if a block fails or is interrupted, objects return to their former state.
 
-Nothing large is copied. Data only ever grow at their ends, so that it is enough to note how long they were; a class
-with something that changes in place says how to undo that (`Undoable`).
+Nothing large is copied. Data only grow at their ends, so it is enough to record their length. A class that changes in
+place defines how to undo it (`Undoable`).
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def checkpoint(*roots: Any) -> Undo:
 
 
 def _kind(cls: type) -> str:
-    """How an object of a class is turned back; "" where it cannot change, or is none of ours."""
+    """How an object of a class is restored; "" if it cannot change or is not cmerl's."""
     if cls not in _KINDS:
         frozen = is_dataclass(cls) and cls.__dataclass_params__.frozen  # type: ignore[attr-defined]
         plain = {list: "list", dict: "dict", tuple: "tuple", np.random.Generator: "generator"}

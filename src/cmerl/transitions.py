@@ -1,4 +1,4 @@
-"""Transitions: what an agent has seen, checked once at the door."""
+"""Transitions, validated on creation."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Room for the libraries of linear algebra, asked for before they do.
+"""Checks that there is memory for the linear algebra libraries.
 
-OpenBLAS tries for ever to get its buffers where a limit of memory (``ulimit -v``) leaves too little: a run would hang
-without a word. So whoever is about to load or to call it for the first time asks here first.
+With too little memory (``ulimit -v``) OpenBLAS retries forever to get its buffers, and a run would hang silently.
+Callers check here before they load or first call it.
 """
 
 from __future__ import annotations

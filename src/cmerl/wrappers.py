@@ -1,6 +1,6 @@
-"""Wrappers that make an environment fit the task: its horizon, its reward, its actions, what is observed of it.
+"""Wrappers that change the horizon, reward, actions or observations of an environment.
 
-All options but the predicate of ``GoalReward`` are plain values, so that an experiment's spec can name them.
+All options except the predicate of ``GoalReward`` are plain values, so a spec can set them.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ MOST_ACTIONS = 1000
 
 
 class Horizon(gymnasium.wrappers.TimeLimit):
-    """Episodes of ``steps`` steps, in place of the time limit that the environment came with.
+    """Replaces the environment's time limit by ``steps`` steps.
 
     Args:
-        env: the environment; time limits around it are taken off.
-        steps: of an episode.
+        env: the environment; its time limits are removed.
+        steps: steps per episode.
     """
 
     def __init__(self, env: Env, steps: int) -> None:
@@ -38,14 +38,14 @@ class Horizon(gymnasium.wrappers.TimeLimit):
 
 
 class GoalReward(gymnasium.RewardWrapper[Any, Any]):
-    """Pays at the goal and nowhere else, which ends the episode.
+    """Pays only at the goal, which terminates the episode.
 
     Args:
         env: the environment.
-        goal: a predicate of observations; by default the goal is where the environment itself ends an episode.
-        above: without a predicate: an end counts as the goal only if it was rewarded with more than this, for worlds
-            that also end in failure.
-        reward: what the goal pays.
+        goal: a predicate of observations; by default the goal is where the environment terminates.
+        above: without a predicate, a termination counts as the goal only if its reward exceeds this; for environments
+            that also terminate in failure.
+        reward: reward of the goal.
     """
 
     def __init__(
@@ -59,11 +59,11 @@ class GoalReward(gymnasium.RewardWrapper[Any, Any]):
         if goal is not None and not callable(goal):
             raise InputError(f"goal must be a function of observations, not {goal!r}")
         if goal is not None and above is not None:
-            raise InputError("goal and above exclude each other: a predicate says itself what the goal is")
+            raise InputError("pass goal or above, not both: a predicate already defines the goal")
         self.goal, self.above, self.worth = goal, above, float(reward)
 
     def step(self, action: Any) -> Step:
-        """One step: the reward is 0 but at the goal."""
+        """One step; the reward is 0 except at the goal."""
         obs, reward, terminated, truncated, info = self.env.step(action)
         if self.goal is not None:
             reached = bool(self.goal(obs))
@@ -73,11 +73,11 @@ class GoalReward(gymnasium.RewardWrapper[Any, Any]):
 
 
 class DiscreteActions(gymnasium.ActionWrapper[Any, Any, Any]):
-    """A continuous action space as a grid of numbered actions, the ends of each dimension included.
+    """Replaces a continuous action space by a grid of numbered actions, including the bounds.
 
     Args:
         env: an environment with a bounded Box of actions.
-        levels: actions in each dimension, evenly spaced: one number, or one a dimension.
+        levels: number of evenly spaced actions per dimension: one number, or one per dimension.
     """
 
     def __init__(self, env: Env, levels: int | Sequence[int] = 5) -> None:
@@ -97,17 +97,17 @@ class DiscreteActions(gymnasium.ActionWrapper[Any, Any, Any]):
         self.action_space = spaces.Discrete(len(self.actions))
 
     def action(self, action: Any) -> Any:
-        """The action with a number."""
+        """The continuous action with this number."""
         return self.actions[int(action)].copy()
 
 
 class SelectObservation(gymnasium.ObservationWrapper[Any, Any, Any]):
-    """Some parts of an observation, and not the others.
+    """Keeps some parts of an observation.
 
     Args:
         env: the environment.
-        keep: of a Dict or Tuple, the parts to keep: a list, or one key, which then is the whole observation; of a Box
-            with one dimension, a list of columns.
+        keep: for a Dict or Tuple, a list of parts, or one key whose part becomes the observation; for a
+            one-dimensional Box, a list of columns.
     """
 
     def __init__(self, env: Env, keep: str | int | Sequence[str | int]) -> None:
@@ -119,7 +119,7 @@ class SelectObservation(gymnasium.ObservationWrapper[Any, Any, Any]):
         self.observation_space = self._select_space(env.observation_space)
 
     def observation(self, observation: Any) -> Any:
-        """The parts that are kept."""
+        """The kept parts."""
         if isinstance(self.env.observation_space, spaces.Box):
             return np.asarray(observation)[self._keys]
         if self._single:
@@ -154,11 +154,11 @@ class SelectObservation(gymnasium.ObservationWrapper[Any, Any, Any]):
 
 
 class ActionRepeat(gymnasium.ActionWrapper[Any, Any, Any]):
-    """Each action held for some steps, their rewards summed; the horizon counts what is then left of the steps.
+    """Repeats each action and sums the rewards; the horizon is divided accordingly.
 
     Args:
         env: the environment.
-        times: how often each action is done, less if the episode ends.
+        times: number of repeats, fewer if the episode ends.
     """
 
     def __init__(self, env: Env, times: int) -> None:
@@ -183,7 +183,7 @@ class ActionRepeat(gymnasium.ActionWrapper[Any, Any, Any]):
 
 
 class ActionNoise(gymnasium.ActionWrapper[Any, Any, Any]):
-    """Gaussian noise on every action, kept within its bounds: play in a motor, wind.
+    """Adds Gaussian noise to every action, within its bounds.
 
     Args:
         env: an environment with a Box of actions.
@@ -199,11 +199,11 @@ class ActionNoise(gymnasium.ActionWrapper[Any, Any, Any]):
         except (TypeError, ValueError):
             self.deviation = -1.0
         if not 0 <= self.deviation < np.inf:
-            raise InputError(f"deviation must be a finite number from 0 on, not {deviation!r}")
+            raise InputError(f"deviation must be a finite number of at least 0, not {deviation!r}")
         self._noise = np.random.default_rng()
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
-        """Start an episode, whose seed draws its noise too."""
+        """Start an episode; its seed also seeds the noise."""
         if seed is not None:
             self._noise = np.random.default_rng(seed)
         return super().reset(seed=seed, options=options)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cmerl.acting.icem import Channels, Search
-from cmerl.acting.terminal_value import TerminalSettings, roll, terminal_value
+from cmerl.acting.terminal_value import TerminalSettings, terminal_value
 from cmerl.embedding import DisplacementEmbedding
+from cmerl.searching.icem import Channels, Search
+from cmerl.searching.simulator import roll
 from cmerl.transitions import Transitions
 
 ACTIONS = np.linspace(-1.0, 1.0, 5)[:, None]
@@ -33,7 +34,7 @@ def test_rolling_out_is_stepping() -> None:
     dynamics = learned(lambda x: x, lambda y: y > 1.0).view.dynamics
     rng = np.random.default_rng(1)
     y, sequences = rng.normal(size=(6, 1)).astype(np.float32), rng.uniform(-1, 1, (6, 5, 1)).astype(np.float32)
-    total, there, over = roll(dynamics, y, sequences, 0.9)
+    total, there, over = roll(dynamics.quick_step, y, sequences, 0.9)
     at, expected, ended = y.astype(float), np.zeros(6), np.zeros(6, dtype=bool)
     for t in range(5):
         at, r, e = dynamics.step(at, sequences[:, t].astype(float))

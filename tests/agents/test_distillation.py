@@ -12,12 +12,12 @@ import pytest
 
 import cmerl
 from cmerl.acting import MPC, Greedy
-from cmerl.acting.icem import Search
 from cmerl.agents.distillation import Distillation, Landmarks, SearchTeacher, distil, fitted, simulate
-from cmerl.agents.evaluation import play
+from cmerl.agents.evaluation.values import play
 from cmerl.errors import InputError
 from cmerl.exported import container
 from cmerl.exported.schema import check
+from cmerl.searching.icem import Search
 
 BALL = "cmerl/PBall2D-v0"
 QUICK = MPC(search=Search(samples=8, rounds=1, first_rounds=2))
@@ -76,8 +76,8 @@ def test_a_simulated_return_counts_what_is_earned_until_the_end() -> None:
 def test_an_exported_displacement_keeps_its_return(agent: cmerl.CMERL, exported: Path) -> None:
     policy = agent.policy(explore=False)
     loaded = cmerl.load_policy(exported)
-    mine, theirs = (play(agent.env, p, agent.horizon, 8, seed=3).mean for p in (policy, loaded))
-    assert theirs > 0.75 * mine  # eight noisy episodes each
+    mine, theirs = (play(agent.env, p, agent.horizon, 40, seed=3).mean for p in (policy, loaded))
+    assert theirs > 0.8 * mine
     assert loaded.about["simulated"] > 0.0
 
 
@@ -104,12 +104,14 @@ def test_a_search_is_known_by_its_worth(agent: cmerl.CMERL) -> None:
     episode = QUICK.begin_episode(policy.plan, policy.actions.rows, (0,))
     episode.features(X, 0)
     assert np.corrcoef(preferences[0].max(axis=1), episode.promise)[0, 1] > 0.8
-    found = distil(policy.plan, QUICK, policy.actions.rows, (0,), Distillation(rounds=1, states=60, starts=4))
-    assert found.weights.shape == (1, 60, 4)
+    sizes = Distillation(rounds=1, states=60, starts=4)
+    found, alone = (distil(policy.plan, actor, policy.actions.rows, (0,), sizes) for actor in (QUICK, Greedy()))
+    assert found.weights.shape[1:] == (60, 4)
+    assert found.simulated >= alone.simulated  # the better of what the search teaches and what the plan does
 
 
 def test_a_policy_that_explores_is_refused(agent: cmerl.CMERL, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"explores, which a file cannot: export agent.policy\(explore=False\)"):
+    with pytest.raises(InputError, match=r"explores, and a file cannot: export agent.policy\(explore=False\)"):
         agent.policy().export(tmp_path / "a.policy")
 
 

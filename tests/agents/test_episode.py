@@ -10,7 +10,7 @@ from cmerl.agents import GreedyAgent, RandomAgent
 from cmerl.agents.baselines.q_learning import OptimisticQLearning
 from cmerl.agents.baselines.ucbvi import UCBVI
 from cmerl.envs import FiniteMDP, RiverSwim
-from cmerl.errors import InputError
+from cmerl.errors import CmerlError, InputError
 
 AGENTS = {
     "practical": lambda env: CMERL(env, seed=3),
@@ -32,7 +32,7 @@ def drive(agent, env, episodes, lose=()):
     """The loop of a plant; ``lose`` are steps whose outcome is never told."""
     for _ in range(episodes):
         episode = agent.episode()
-        obs, _ = env.reset(seed=int(agent._rng(0, len(agent.history)).integers(2**31)))
+        obs, _ = env.reset(seed=agent.reset_seed(len(agent.history)))
         for step in range(agent.horizon):
             obs, reward, terminated, truncated, _ = env.step(episode.act(obs))
             if step not in lose:
@@ -108,7 +108,7 @@ def test_what_cannot_be_used_changes_nothing_and_may_be_told_again(make):
     """A reading that is refused, then the right one: the run is as if the wrong one had never come."""
     agent, env = make(river()), river()
     episode = agent.episode()
-    obs, _ = env.reset(seed=int(agent._rng(0, 0).integers(2**31)))
+    obs, _ = env.reset(seed=agent.reset_seed(0))
     while not episode.done:
         obs, reward, terminated, truncated, _ = env.step(episode.act(obs))
         for wrong in ((float("nan"), obs), ("much", obs)):
@@ -208,6 +208,53 @@ def test_observations_are_copied():
         episode.act(reading)
         reading[0] = value
         episode.observe(0.0, reading)
-    seen = agent._latest
-    np.testing.assert_allclose(np.ravel(seen.states(slice(None))), [0.1, 0.2, 0.3, 0.4])
-    assert len(seen.runs()) == 1
+    np.testing.assert_allclose(np.ravel(agent.lesson()["observations"]), [0.1, 0.2, 0.3, 0.4])  # without a gap
+
+
+def test_an_interrupt_does_not_wait_for_learning_and_loses_nothing(monkeypatch):
+    """What was seen waits in the buffer; the next episode learns it."""
+    env = gymnasium.make("cmerl/PBall2D-v0")
+    agent = CMERL(env, seed=0, horizon=8).learn(2)
+    updates, known = [], agent.model.n
+    update = type(agent.model).update
+    monkeypatch.setattr(type(agent.model), "update", lambda self, *a, **k: updates.append(1) or update(self, *a, **k))
+    step, played = env.unwrapped.step, []
+
+    def interrupted(action):
+        played.append(action)
+        if len(played) == 4:
+            updates.clear()
+            raise KeyboardInterrupt
+        return step(action)
+
+    monkeypatch.setattr(env.unwrapped, "step", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        agent.learn(1)
+    assert updates == []
+    assert len(agent.history) == 2
+    assert len(agent.transitions().rewards) == known + 3
+    agent.learn(1)
+    assert len(agent.history) == 3
+    assert len(agent.transitions().rewards) == known + 3 + 8
+    assert agent.model.n + len(agent.learner.pending) == known + 3 + 8
+
+
+@every_agent
+def test_an_observation_of_another_shape_is_refused_by_every_agent(make):
+    class Torn(gymnasium.Wrapper):
+        def step(self, action):
+            obs, *rest = self.env.step(action)
+            return (np.append(obs, obs), *rest)
+
+    env = Torn(gymnasium.make("cmerl/GridWorld-v0", coordinates=True))
+    try:
+        agent = make(env)
+    except CmerlError:  # a tabular agent refuses such a world at once
+        return
+    with pytest.raises(CmerlError, match=r"episode 0, step 0: the observation has shape \(4,\), but the space has"):
+        agent.learn(1)
+
+
+def test_a_class_instead_of_an_environment_is_told_how_to_make_one():
+    with pytest.raises(InputError, match=r"such as RiverSwim\(\), not <class"):
+        CMERL(RiverSwim)

@@ -164,5 +164,5 @@ def test_episodes_broken_off_count_as_lost_luck():
     broken.enter([0, 0], [0], [0.5], terminated=False, finished=False)
     policy = np.ones((2, 1, 1))
     assert broken.counts.visits.sum() == whole.counts.visits.sum() + 1
-    assert whole._from_returns(whole.upper) + 2.0 < broken._from_returns(broken.upper)
+    assert whole.from_returns(whole.upper) + 2.0 < broken.from_returns(broken.upper)
     assert whole.certificate(policy).policy_loss_bound == pytest.approx(0.0, abs=1e-9)

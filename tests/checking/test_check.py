@@ -314,7 +314,7 @@ def test_a_sound_environment_of_ones_own_is_clean_and_the_report_is_ready_for_js
     report = cmerl.check_env(Sound())
     assert report.ok
     assert len(report) == 0
-    assert "nothing to complain about" in str(report)
+    assert "no problems found" in str(report)
     assert report.as_dict()["findings"] == []
     assert report.choices["observations"] == "2 numbers scaled by their bounds"
     assert report.steps == 120

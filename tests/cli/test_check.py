@@ -19,7 +19,7 @@ def test_a_sound_environment_ends_with_code_0_and_shows_what_would_be_chosen(
 ) -> None:
     code, shown = run(capsys, "Pendulum-v1")
     assert code == 0
-    assert "nothing to complain about" in shown
+    assert "no problems found" in shown
     assert "9 candidates of a continuous action" in shown
 
 

@@ -40,6 +40,13 @@ def test_every_command_has_help_with_an_example(capsys: pytest.CaptureFixture[st
         assert f"cmerl {name}" in out.partition("Examples:")[2]
 
 
+@pytest.mark.parametrize("group", [[], ["theory"]])
+def test_no_line_of_the_help_is_cut_off(group: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    _, out, _ = call(capsys, *group, "--help")
+    assert len(out.partition("Commands:\n")[2].splitlines()) >= 4
+    assert "..." not in out.partition("Commands:\n")[2]
+
+
 def test_the_version_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     assert call(capsys, "--version") == (0, f"cmerl {cmerl.__version__}\n", "")
 
@@ -66,6 +73,39 @@ def test_the_first_experiment_works_as_typed(tmp_path: Path, capsys: pytest.Capt
     assert stdout == done.stdout
 
 
+def test_a_folder_of_runs_names_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["run", "cmerl/Chain-v0", "--agent", "random", "--episodes", "1", "--jobs", "1"]
+    assert call(capsys, *arguments, "--out", tmp_path / "first")[0] == 0
+    for command in ("resume", "report"):
+        code, _, err = call(capsys, command, tmp_path)
+        assert code == 2
+        assert "is not a run directory: it h" in err
+        assert err.endswith(f"; there is one in {tmp_path / 'first'}\n")
+
+
+def test_the_table_fits_a_narrow_terminal_and_says_what_few_seeds_are_worth() -> None:
+    from cmerl.cli.session import few_seeds, table
+
+    estimate = {"mean": 1234.5, "low": 1200.25, "high": 1300.75}
+    row = {"env": "cmerl/RiverSwim-v0", "agent": "cme-rl", "seeds": 3, "episodes": 100, "return": estimate}
+    summary = {"results": [{**row, "cumulative_regret": None, "seconds_per_episode": 0.0123}]}
+    assert len(table(summary).splitlines()) == 2
+    assert table(summary, 120) == table(summary)
+    narrow = table(summary, 60)
+    assert max(map(len, narrow.splitlines())) <= 60
+    assert narrow.splitlines() == [
+        "cmerl/RiverSwim-v0 · cme-rl",
+        "  seeds              3",
+        "  episodes           100",
+        "  mean return        1234 [1200, 1301]",
+        "  s / episode        0.0123",
+    ]
+    assert "too narrow" in few_seeds(summary)
+    for seeds in (1, 6):  # one has no interval, six have a good one
+        summary["results"][0]["seeds"] = seeds
+        assert few_seeds(summary) == ""
+
+
 def test_a_unit_that_fails_is_told_and_the_exit_code_is_1(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     spec = tmp_path / "spec.toml"
     spec.write_text(
@@ -86,7 +126,7 @@ def test_a_unit_that_fails_is_told_and_the_exit_code_is_1(tmp_path: Path, capsys
         (["run", "cmerl/RiverSwim-v0", "--episodes", "0"], "cmerl: command line: episodes must be a whole number"),
         (["run", "cmerl/RiverSwim-v0", "--episods", "5"], "cmerl: No such option"),
         (["run", "cmerl/RiverSwim-v0", "--engine", "spark"], "engine cannot be 'spark': there are local, ray"),
-        (["run", "cmerl/RiverSwim-v0", "--log-level", "loud"], "'loud' is none of debug, info, warning, error"),
+        (["run", "cmerl/RiverSwim-v0", "--log-level", "loud"], "'loud' must be one of debug, info, warning, error"),
         (["run", "nothing.toml"], "cmerl: there is no file 'nothing.toml'"),
         (["run", "RiverSwim"], "cmerl: there is no environment 'RiverSwim': did you mean 'cmerl/RiverSwim-v0'?"),
         (["run", "MountainCar-v0", "--horizon", "300"], "cuts episodes after 200 steps, before the horizon of 300"),
@@ -96,6 +136,14 @@ def test_a_unit_that_fails_is_told_and_the_exit_code_is_1(tmp_path: Path, capsys
         (["check", "CartPole-v1", "--horizon", "0"], "cmerl: horizon must be an integer of at least 1"),
         (["envs", "zzzz"], "cmerl: no environment's id contains 'zzzz': cmerl envs lists all"),
         (["rnu"], "cmerl: No such command 'rnu'"),
+        (["rnu"], "There are run, resume, report,"),
+        (["theory", "information-gain"], "There are gain, radius, regret, pac."),
+        (["theory", "regret", "--env", "RiverSwim"], "there is no environment 'RiverSwim': did you mean"),
+        (
+            ["check", "my/plant.py"],
+            "'my/plant.py' is a file: give the id that it registers, and --allow-env-module plant",
+        ),
+        (["envs", "plant"], "with --allow-env-module M those of module M"),
     ],
     ids=lambda x: " ".join(x) if isinstance(x, list) else "",
 )
@@ -210,7 +258,7 @@ def test_without_ray_no_run_directory_is_left(
 def test_one_agent_is_told_with_types_defaults_and_a_line_each(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = call(capsys, "agents", "psrl")
     assert code == 0
-    assert "    prior_weight: float = 1.0  how many transitions the prior of next states is worth" in out
+    assert "    prior_weight: float = 1.0  total weight of the transition prior, in transitions" in out
     assert "    reward_range: tuple[float, float] = (0.0, 1.0)  (lo, hi) of all rewards" in out
     code, out, err = call(capsys, "agents", "prsl")
     assert (code, out) == (2, "")

@@ -76,7 +76,7 @@ def test_a_figure_is_drawn(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (("regret", "--env", "cmerl/PBall2D-v0"), "not a finite world"),
+        (("regret", "--env", "cmerl/PBall2D-v0"), "not a finite environment"),
         (("regret", "--env", "nowhere"), "there is no environment 'nowhere'"),
         (("regret", "--episodes", "ten"), "list of numbers"),
         (("gain", "--kernel", "cubic"), "kernel must be one of"),
@@ -98,7 +98,7 @@ def told(capsys, *arguments):
 
 def test_a_table_comes_with_its_constants_a_legend_and_a_verdict(capsys):
     out = told(capsys, "regret", "--env", "cmerl/RiverSwim-v0")
-    assert "with H = 20, λ = 1, δ = 0.1, B_V = 48.99, B_P = 3.464, ζ = 0" in out
+    assert "with S = 6, A = 2, H = 20, λ = 1, δ = 0.1, B_V = 48.99, B_P = 3.464, ζ = 0" in out
     assert "informative from: episodes from which the bound is below the trivial one" in out
     paper, tight = informative_from(**RIVERSWIM), informative_from(form="tight", **RIVERSWIM)
     last = f"The paper bound says nothing below {paper:.2g} episodes; the tight bound says nothing below {tight:.2g}"

@@ -218,9 +218,9 @@ def test_where_no_function_is_near_the_norm_is_infinite():
 def test_misspecification_is_an_option_of_the_modes_that_know_it():
     assert as_mode("tight", zeta=0.3) == Tight(zeta=0.3)
     assert as_mode(Paper(general=True), zeta=0.3) == Paper(general=True, zeta=0.3)
-    with pytest.raises(InputError, match="'nonnegative' knows no misspecification"):
+    with pytest.raises(InputError, match="'nonnegative' does not support misspecification"):
         as_mode("nonnegative", zeta=0.3)
-    with pytest.raises(InputError, match="zeta must be a number from 0 on"):
+    with pytest.raises(InputError, match="zeta must be a number of at least 0"):
         Tight(zeta=-1.0)
 
 

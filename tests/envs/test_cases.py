@@ -58,6 +58,7 @@ def test_tables_are_what_play_averages_to() -> None:
     assert max(rewards) <= shop.reward_range[1]
 
 
+@pytest.mark.filterwarnings("ignore::SyntaxWarning")  # of stockpyl, where Python compiles it here
 def test_the_optimum_is_stockpyls_newsvendor() -> None:
     """With a lead time of 2, all that is owed and no cost of orders, the position is held at the level that a
     newsvendor with the demand of three periods orders up to; the first two periods cannot be changed any more."""

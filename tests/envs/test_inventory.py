@@ -47,6 +47,7 @@ def test_tables_are_what_play_averages_to():
     assert abs(np.mean(profits) - shop.R[level, order]) < 4 * np.std(profits) / np.sqrt(4000)
 
 
+@pytest.mark.filterwarnings("ignore::SyntaxWarning")  # of stockpyl, where Python compiles it here
 @pytest.mark.parametrize("order_cost", [0.0, 3.0])
 def test_the_optimum_is_stockpyls(order_cost, monkeypatch):
     from stockpyl import finite_horizon

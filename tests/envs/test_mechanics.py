@@ -98,8 +98,7 @@ def test_the_equations_of_motion_are_lagranges(world, state):
 def test_a_step_is_the_solution_of_the_equations(world):
     env, action = world(), np.array([0.8, -0.5])[: world().action_space.shape[0]]
     state = np.array(STATES[0])
-    seconds = env._step * env._substeps
-    exact = solve_ivp(lambda t, s: by_lagrange(world, s, action), (0.0, seconds), state, rtol=1e-7, atol=1e-9)
+    exact = solve_ivp(lambda t, s: by_lagrange(world, s, action), (0.0, env.seconds), state, rtol=1e-7, atol=1e-9)
     np.testing.assert_allclose(env.move(state, action), exact.y[:, -1], atol=2e-5)
 
 
@@ -271,7 +270,7 @@ def test_episodes_start_hanging_and_repeat_by_seed(world, horizon):
     np.testing.assert_array_equal(play(3), play(3))
     assert not np.array_equal(play(3), play(4))
     starts = np.array([world().reset(seed=seed)[1]["state"] for seed in range(200)])
-    rest, spread = world()._rest, world()._spread
+    rest, spread = world().rest, world().spread
     np.testing.assert_allclose(starts.mean(axis=0), rest, atol=0.03)
     np.testing.assert_allclose(starts.std(axis=0), np.broadcast_to(spread, 4), rtol=0.2)
 

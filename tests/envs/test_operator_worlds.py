@@ -50,7 +50,7 @@ class TestLinearMixture:
 
     @pytest.mark.parametrize("theta", [(0.5, 0.6), (1.5, -0.5), ((1.0,),)])
     def test_weights_must_be_a_law(self, theta) -> None:
-        with pytest.raises(InputError, match="theta must be weights"):
+        with pytest.raises(InputError, match="theta must be non-negative weights"):
             LinearMixture(theta=theta)
 
 

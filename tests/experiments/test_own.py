@@ -84,7 +84,7 @@ def test_names_must_be_allowed(module: str) -> None:
         own.find("my_parts:mine", ["my_parts"], "agent")
     with pytest.raises(InputError, match="module 'my_other' cannot be imported"):
         own.find("my_other:Mine", ["my_other"], "agent")
-    with pytest.raises(InputError, match="was handed over as an object, which is not here"):
+    with pytest.raises(InputError, match="was passed as an object, which is missing here"):
         own.find("own:nothing", [], "agent")
     assert not own.is_reference("my_pkg:World-v0")
     assert not own.is_reference("cmerl/RiverSwim-v0")

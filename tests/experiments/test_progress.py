@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.progress import Progress, TextColumn
 
 from cmerl.experiments.engines import EpisodeFinished, UnitFailed, UnitFinished, UnitStarted
-from cmerl.experiments.progress import _Bars, _line_per_unit, columns, status
+from cmerl.experiments.progress import Bars, columns, line_per_unit, status
 from cmerl.experiments.spec import parse
 from cmerl.experiments.store import Ledger, RunDirectory
 
@@ -39,7 +39,7 @@ def test_bars_come_with_units_and_go_with_them(ledger: Ledger) -> None:
     first, second = ledger.units
     console = Console(file=io.StringIO(), force_terminal=True, width=200)
     bars = Progress(TextColumn("{task.description} {task.completed}"), console=console, auto_refresh=False)
-    show = _Bars(bars, ledger)
+    show = Bars(bars, ledger)
 
     def tell(event: Any) -> list[str]:
         ledger.note(event)
@@ -63,7 +63,7 @@ def test_without_a_terminal_there_is_a_line_for_each_finished_unit(
     unit = ledger.units[0]
     for event in (UnitStarted(unit), EpisodeFinished(unit, LINE), UnitFinished(unit, {})):
         ledger.note(event)
-        _line_per_unit(event, ledger)
+        line_per_unit(event, ledger)
     assert (
         capsys.readouterr().err
         == f"{unit.title}: 1 episodes  mean return -123.5  best -123.5  regret 0.5123  0.256 s each\n"

@@ -52,7 +52,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     (table(horizon=0), "spec: horizon must be a whole number of at least 1, not 0"),
     (table(jobs=0), "spec: jobs must be a whole number of at least 1, not 0"),
     (table(rollouts=-1), "spec: rollouts must be a whole number of at least 0, not -1"),
-    (table(seeds=0), "spec: seeds must be a number of at least 1 or a list of numbers from 0 on, not 0"),
+    (table(seeds=0), "spec: seeds must be a number of at least 1 or a list of numbers of at least 0, not 0"),
     (table(seeds="a"), "spec: seeds must be how many, such as 8, or which, such as [0, 1, 2], not 'a'"),
     (table(seeds=[]), "spec: seeds is an empty list: say how many, such as seeds = 8"),
     (table(seeds=[1, 1]), "spec: seeds: 1 is listed twice; drop one"),
@@ -73,7 +73,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     (env(optimum="high"), "spec: environment 1, optimum must be a number, not 'high'"),
     (env(optimum=float("inf")), "spec: environment 1, optimum must be a finite number, not inf"),
     (env(wrappers=[{}]), "spec: environment 1, wrapper 1: 'name' is missing"),
-    (agent(options={"kernel": object()}), "cannot be written down as TOML or JSON"),
+    (agent(options={"kernel": object()}), "cannot be written as TOML or JSON"),
     # what environments and agents say
     (
         table(environments=["cmerl/RiverSwin-v0"]),
@@ -95,7 +95,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
         env(wrappers=["FlatenObservation"]),
         "there is no wrapper 'FlatenObservation': did you mean 'FlattenObservation'",
     ),
-    (env(wrappers=["NormalizeObservation"]), "keeps something from one episode to the next"),
+    (env(wrappers=["NormalizeObservation"]), "keeps state between episodes"),
     (
         env(wrappers=[{"name": "TimeLimit", "steps": 3}]),
         "wrapper 'TimeLimit' has no option 'steps': there are max_ep",

@@ -11,21 +11,21 @@ import scipy.stats
 from cmerl.errors import InputError
 from cmerl.experiments.statistics import anytime as anytime_module
 from cmerl.experiments.statistics import anytime_comparison, confidence_sequence
-from cmerl.experiments.statistics.anytime import _log_wealth
+from cmerl.experiments.statistics.anytime import log_wealth
 
 LIMIT = np.log(1 / 0.05)
 
 
 def share_ever_ruled_out(draws: np.ndarray, truth: float, bounds: tuple[float, float] | None = None) -> float:
     """Share of sequences (runs, n) that rule the truth out at any time."""
-    return float((_log_wealth(draws, truth, bounds).max(axis=1) >= LIMIT).mean())
+    return float((log_wealth(draws, truth, bounds).max(axis=1) >= LIMIT).mean())
 
 
 @pytest.mark.parametrize("sizes", [[1.0], [1.0, 2.0, 0.1], [5.0, 5.0, 1e-3, 100.0, 7.0]])
 def test_the_symmetric_game_is_fair_whatever_the_sizes(sizes: list[float]) -> None:
     signs = np.array(list(itertools.product([-1.0, 1.0], repeat=len(sizes))))
     # Over all sign choices each half of the money must keep its mean of ½.
-    better = np.exp(_log_wealth(signs * sizes, 0.0, None)[:, -1])
+    better = np.exp(log_wealth(signs * sizes, 0.0, None)[:, -1])
     gains = _halves(signs * sizes)
     np.testing.assert_allclose(gains.mean(axis=0), 0.5, rtol=1e-12)
     np.testing.assert_allclose(better, gains.max(axis=1), rtol=1e-12)
@@ -43,7 +43,7 @@ def test_the_bounded_game_is_fair_for_a_skewed_law() -> None:
     # Differences 3 with probability ¼ and −1 otherwise: mean 0, not symmetric.
     sequences = np.array(list(itertools.product([3.0, -1.0], repeat=6)))
     chance = np.prod(np.where(sequences > 0, 0.25, 0.75), axis=1)
-    money = np.exp(_log_wealth(sequences, 0.0, (-2.0, 4.0))[:, -1])
+    money = np.exp(log_wealth(sequences, 0.0, (-2.0, 4.0))[:, -1])
     assert chance @ money <= 1.0
     up = np.mean([np.prod(1 + f * sequences / 2, axis=1) for f in anytime_module.FRACTIONS], axis=0) / 2
     down = np.mean([np.prod(1 - f * sequences / 4, axis=1) for f in anytime_module.FRACTIONS], axis=0) / 2
@@ -76,7 +76,7 @@ def test_looking_at_every_seed_fools_the_ordinary_test() -> None:
 def test_a_narrower_sequence_would_be_caught() -> None:
     # The simulation above has the power to see a level that is not kept: a limit of 4 instead of 20 fails it.
     noise = np.random.default_rng(2).normal(size=(1000, 150))
-    assert (_log_wealth(noise, 0.0, None).max(axis=1) >= np.log(4)).mean() > 0.1
+    assert (log_wealth(noise, 0.0, None).max(axis=1) >= np.log(4)).mean() > 0.1
 
 
 @pytest.mark.parametrize("rare", [0.02, 0.1, 0.5])
@@ -93,9 +93,9 @@ def test_ends_are_where_the_money_suffices(bounds: tuple[float, float] | None) -
     low, high = confidence_sequence(x, bounds=bounds)
     assert low < x.mean() < high
     for end in (low, high):
-        assert _log_wealth(x, end, bounds)[-1] == pytest.approx(LIMIT, abs=1e-6)
+        assert log_wealth(x, end, bounds)[-1] == pytest.approx(LIMIT, abs=1e-6)
     for theta in (low - 0.01, high + 0.01, low - 3, high + 3):
-        assert _log_wealth(x, theta, bounds)[-1] >= LIMIT
+        assert log_wealth(x, theta, bounds)[-1] >= LIMIT
 
 
 def test_the_interval_moves_with_the_units() -> None:
@@ -135,7 +135,7 @@ def test_a_clear_difference_is_decided_and_its_interval_excludes_zero() -> None:
 
 def test_the_number_of_missing_seeds_is_about_right() -> None:
     rng = np.random.default_rng(7)
-    waits = (_log_wealth(rng.normal(0.7, size=(400, 300)), 0.0, None) >= LIMIT).argmax(axis=1) + 1
+    waits = (log_wealth(rng.normal(0.7, size=(400, 300)), 0.0, None) >= LIMIT).argmax(axis=1) + 1
     seen = scipy.stats.norm.ppf((rng.permutation(8) + 0.5) / 8) + 0.7  # eight seeds that are just like the law
     found = anytime_comparison(seen, np.zeros(8), seed=0)
     assert found.more_seeds is not None

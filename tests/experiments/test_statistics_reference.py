@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from cmerl.experiments.statistics import confidence_sequence, interquartile_mean, probability_of_improvement
-from cmerl.experiments.statistics.anytime import FRACTIONS, _log_wealth
+from cmerl.experiments.statistics.anytime import FRACTIONS, log_wealth
 
 SAID = json.loads((Path(__file__).parents[1] / "fixtures" / "statistics.json").read_text())
 A, B = (np.array(SAID[name]).T for name in "ab")  # environments × runs
@@ -37,7 +37,7 @@ def test_the_probability_of_improvement_and_its_interval_are_rliables() -> None:
 def test_the_money_of_the_bounded_game_is_confseqs() -> None:
     np.testing.assert_allclose(FRACTIONS, SAID["fractions"])  # the same bets
     for mean, money in zip(SAID["means"], SAID["money"], strict=True):
-        np.testing.assert_allclose(_log_wealth(X, mean, BOUNDS), np.log(money), rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(log_wealth(X, mean, BOUNDS), np.log(money), rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize("seeds", [5, 12, 30, 60])

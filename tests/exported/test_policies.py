@@ -85,7 +85,7 @@ def test_continuous_actions_climb_to_the_same_place(tmp_path: Path) -> None:
         mine, theirs = policy(obs, 3), loaded(obs, 3)
         assert mine.dtype == theirs.dtype
         assert mine.shape == theirs.shape
-        q = QSurface(policy.plan, agent.states.encode(obs), 3, policy.actor)
+        q = QSurface(policy.plan, agent.states.encode(obs), 3)
         heights = q(np.vstack([agent.actions.encode(mine), agent.actions.encode(theirs)]))
         assert heights[0] == pytest.approx(heights[1], rel=1e-12, abs=1e-12)  # where Q is flat, rounding decides
         same.append(np.array_equal(mine, theirs))

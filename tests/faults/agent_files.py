@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import random
+import tempfile
 import warnings
 from functools import cache, partial
 from pathlib import Path
@@ -16,7 +17,8 @@ import numpy as np
 from rows import Row
 
 import cmerl  # noqa: F401 - registers its worlds
-from cmerl.agents import Settings, base, make, storage
+from cmerl.agents import Settings, base, make
+from cmerl.agents.saving import container
 
 SHORT = Settings(keep=30)  # what is held without a log
 WORLDS: dict[str, tuple[str, str, dict[str, Any], int]] = {
@@ -37,18 +39,20 @@ def saved() -> dict[str, tuple[bytes, type, str]]:
     found = {}
     for name, (env, agent, options, episodes) in WORLDS.items():
         made = make(agent, gymnasium.make(env), **options).learn(episodes)
-        found[name] = storage.to_bytes(*made._everything()), type(made), env
+        with tempfile.TemporaryDirectory() as folder:
+            made.save(path := Path(folder) / "agent")
+            found[name] = path.read_bytes(), type(made), env
     return found
 
 
 def signed_anew(content: bytes, rng: random.Random) -> bytes:
     """Damage what a file says, and make its checksum right."""
-    tensors, meta = storage.from_bytes(content, "")
+    tensors, meta = container.from_bytes(content, "")
     if rng.random() < 0.5:
         meta = mutations.damage_tree(meta, rng)
         meta = meta if isinstance(meta, dict) else {}
         if rng.random() < 0.9:
-            meta["format"] = storage.FORMAT
+            meta["format"] = container.FORMAT
     else:
         name = rng.choice(sorted(tensors))
         kind = rng.random()
@@ -58,7 +62,7 @@ def signed_anew(content: bytes, rng: random.Random) -> bytes:
             tensors["embedding.7.strange"] = tensors[name]
         else:
             tensors[name] = mutations.damage_array(tensors[name], rng)
-    return storage.to_bytes(tensors, meta)
+    return container.to_bytes(tensors, meta)
 
 
 def works(agent: Any, env: gymnasium.Env[Any, Any]) -> str:
@@ -108,7 +112,7 @@ def _load(cls: Any, path: Path, env: gymnasium.Env[Any, Any], same: bool) -> str
 def _same(one: bytes, other: bytes) -> bool:
     """Whether two files say the same: what pads a header, or its order, may differ."""
     try:
-        (a, about_a), (b, about_b) = (storage.from_bytes(content, "") for content in (one, other))
+        (a, about_a), (b, about_b) = (container.from_bytes(content, "") for content in (one, other))
     except ValueError:
         return False
     return about_a == about_b and a.keys() == b.keys() and all(np.array_equal(a[k], b[k], equal_nan=True) for k in a)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import logging
 import os
 from pathlib import Path
 
@@ -11,6 +13,7 @@ import worlds
 
 from cmerl import experiments
 from cmerl.cli import main
+from cmerl.experiments.engines.log import LogFile
 
 MODULE = '''
 import os
@@ -87,13 +90,14 @@ def test_a_failure_names_the_line_that_raised_and_where_its_traceback_is(
     with pytest.raises(SystemExit) as end:
         main(["run", str(spec), "--out", str(run)])
     assert end.value.code == 1
-    told = capsys.readouterr().err
+    out, told = capsys.readouterr()
+    assert out.splitlines()[1].split()[:6] == ["failing", "random", "2", "3", "of", "5"]
     line = 1 + MODULE.splitlines().index('            raise RuntimeError("the pump\\nis broken")')
     assert told.count("failing · random · seeds 0, 1 failed: episode 3, step 0: the environment's reset raised") == 1
     place = f'failing_world.py, line {line}, in reset: raise RuntimeError("the pump\\nis broken")'
     assert place in told
     assert f"2 of 2 runs failed: the tracebacks are in {run / 'run.log'}; once the cause is mended" in told
-    assert f"cmerl resume {run} goes on" in told
+    assert f"cmerl resume {run} --allow-env-module failing_world goes on" in told
     assert (run / "run.log").read_text().count('raise RuntimeError("the pump\\nis broken")') == 2
     results = experiments.load(run)
     assert [(f["seed"], f["episodes"], place in f["where"]) for f in results.failures] == [(0, 3, True), (1, 3, True)]
@@ -102,4 +106,44 @@ def test_a_failure_names_the_line_that_raised_and_where_its_traceback_is(
 
 def test_an_observation_that_cannot_say_its_name_is_refused_in_every_room() -> None:
     for name in ("cme-rl", "ucbvi"):
-        assert worlds._play("object", name, True, seed=0) == "refused with its place"
+        assert worlds.play_oddly("object", name, True, seed=0) == "refused with its place"
+
+
+def test_what_environments_warn_of_is_in_the_log_not_between_the_bars(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "nagging.py").write_text(
+        "import warnings\nimport gymnasium\nfrom cmerl.envs import RiverSwim\n"
+        "class Nagging(RiverSwim):\n"
+        "    def reset(self, **options):\n"
+        "        warnings.warn('the sensor is old', DeprecationWarning)\n"
+        "        return super().reset(**options)\n"
+        "gymnasium.register('Nagging-v0', entry_point=Nagging)\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")]))
+    monkeypatch.setenv("PYTHONWARNINGS", "default")
+    options = ["--agent", "random", "--episodes", "1", "--seeds", "2", "--jobs", "1", "--allow-env-module", "nagging"]
+    with pytest.raises(SystemExit):
+        main(["run", "Nagging-v0", *options, "--out", str(tmp_path / "run")])
+    assert "the sensor is old" not in "".join(capfd.readouterr())
+    assert "the sensor is old" in (tmp_path / "run" / "run.log").read_text()
+
+
+def test_a_log_on_a_full_disk_does_not_spill_its_own_traceback(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    handler = LogFile(tmp_path / "run.log", delay=True, encoding="utf-8")
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(handler, "flush", full)
+    record = logging.LogRecord("cmerl", logging.ERROR, __file__, 1, "a unit failed", (), None)
+    handler.handle(record)
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr(handler, "flush", lambda: 1 / 0)  # what is no matter of disks is told as ever
+    handler.handle(record)
+    assert "ZeroDivisionError" in capsys.readouterr().err
+    monkeypatch.undo()
+    handler.close()

@@ -16,7 +16,7 @@ import gymnasium
 import numpy as np
 from rows import Row
 
-from cmerl.agents import door, make
+from cmerl.agents import environment_calls, make
 from cmerl.errors import CmerlError
 
 HARMLESS = ("one array", "changed action", "list", "float32", "integer reward", "array reward", "sound")
@@ -108,24 +108,26 @@ class World(gymnasium.Env[Any, Any]):
 
 
 def attack(count: int, seed: int, where: Path, *, broken: bool = False) -> Row:
-    """So many odd episodes. ``broken``: observations are not copied at the door."""
+    """So many odd episodes. ``broken``: observations are not copied."""
     rng, row = random.Random(seed), Row("misbehaving worlds")
     logging.getLogger("cmerl").setLevel(logging.CRITICAL)
     kinds = [(o, *k) for o in (*HARMLESS, *FATAL) for k in (("cme-rl", False), ("cme-rl", True), ("ucbvi", True))]
     kinds = [kind for kind in kinds if not (kind[2] and kind[0] in ("one array", "list", "float32"))]
     rng.shuffle(kinds)
-    patch = mock.patch.object(door, "own", lambda value: value) if broken else mock.patch.object(row, "name")
+    patch = (
+        mock.patch.object(environment_calls, "own", lambda value: value) if broken else mock.patch.object(row, "name")
+    )
     with warnings.catch_warnings(), patch:
         warnings.simplefilter("error")
         for i in range(count):
             oddity, name, discrete = kinds[i % len(kinds)]
             what = f"{oddity}, {name}, {'discrete' if discrete else 'numbers'}, episode {i} of seed {seed}"
-            row.attempt(what, lambda o=oddity, n=name, d=discrete, s=i: _play(o, n, d, s))
+            row.attempt(what, lambda o=oddity, n=name, d=discrete, s=i: play_oddly(o, n, d, s))
     row.name = "misbehaving worlds"
     return row
 
 
-def _play(oddity: str, name: str, discrete: bool, seed: int) -> str:
+def play_oddly(oddity: str, name: str, discrete: bool, seed: int) -> str:
     world, calm = World(oddity, discrete=discrete), World("sound", discrete=discrete)
     agent, other = (make(name, env, horizon=6, seed=seed) for env in (world, calm))
     agent.learn(2)

@@ -41,5 +41,5 @@ def test_close_rewards_are_counted_together_by_their_extremes():
 
 
 def test_an_end_where_none_can_be_is_an_error():
-    with pytest.raises(InputError, match="ended early"):
+    with pytest.raises(InputError, match="terminated early"):
         Counts(FiniteWorld(1, 1, 2, 0.0, 1.0)).add(0, 0, 0, 0.0, 0, ended=True)

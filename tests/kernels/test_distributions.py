@@ -34,5 +34,5 @@ def test_matrices_are_positive_semidefinite(kernel):
 
 @pytest.mark.parametrize("row", [[0.5, 0.6], [1.5, -0.5]])
 def test_rows_that_are_no_distribution_are_named(row):
-    with pytest.raises(InputError, match="row 1 is no probability vector"):
+    with pytest.raises(InputError, match="row 1 is not a probability vector"):
         Bhattacharyya()(np.array([[0.5, 0.5], row]))

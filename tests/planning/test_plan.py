@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from cmerl.confidence import FailureBudget, Paper, Problem, Tight
+from cmerl.confidence import FailureBudget, Paper, Practical, Problem, Tight
 from cmerl.embedding import ExactEmbedding
 from cmerl.kernels import Delta, StateAction
 from cmerl.planning import Task, make_plan
@@ -28,6 +28,28 @@ def test_tables_have_at_every_step_what_is_asked_for_step_by_step(mode, sign, ho
     np.testing.assert_allclose(plan.q_table(states), [plan.q(states, step) for step in range(3)])
     np.testing.assert_allclose(plan.value_table(states), [plan.value(states, step) for step in range(3)])
     assert plan.value_table(states).min() >= 0.0
+
+
+@pytest.mark.parametrize("homogeneous", [True, False])
+def test_where_states_are_finitely_many_what_was_asked_before_changes_no_answer(homogeneous):
+    rng, states = np.random.default_rng(1), np.arange(4.0)[:, None]
+    kernel, actions = StateAction(Delta(), Delta()), np.arange(2.0)[:, None]
+    problem = Problem(3, 1.0, kernel, Delta(), (4, 2), FailureBudget(0.1, learned_reward=True))
+    embeddings = [ExactEmbedding(kernel, 1.0, actions) for _ in range(1 if homogeneous else 3)]
+    for embedding in embeddings:
+        Z = np.column_stack([rng.integers(4, size=9), rng.integers(2, size=9)]).astype(float)
+        embedding.update(Transitions.of(Z, rng.integers(4, size=(9, 1)).astype(float), rng.random(9)))
+    tasks = [Task(problem, Practical(), 0.0, states=known) for known in (states, None)]
+    kept, fresh = (make_plan(embeddings, task, episode=1, order=np.arange(2)) for task in tasks)
+    for step in (0, 2, 1, 0, 1):
+        for rows in (states, states[[1]], states[[3]], states[[1]]):
+            np.testing.assert_array_equal(kept.act(rows, step), fresh.act(rows, step))
+    np.testing.assert_array_equal(kept.q_table(states), fresh.q_table(states))
+    later = kept.with_order(np.array([1, 0]), kept.task, episode=2)
+    np.testing.assert_array_equal(later.q_table(states), fresh.q_table(states))
+    tied = make_plan([ExactEmbedding(kernel, 1.0, actions)], tasks[0], episode=1, order=np.arange(2))
+    turned = tied.with_order(np.array([1, 0]), tied.task, episode=2)
+    assert (tied.act(states[[0]], 0)[0], turned.act(states[[0]], 0)[0], turned.episode) == (0, 1, 2)
 
 
 def tabular_plan(order, visits, *, mode=None, horizon=3, rewards=None, actions=3, first_step=0, width=1.0):

@@ -90,46 +90,44 @@ MODELS = {
 OUTLOOK = Outlook(0.3, margin=0.1, prize=0.2, steps_to_termination=2, reward_until_then=-0.4)
 
 
-def planned(model: Model, *, mode: Practical | Greedy, discount: float, outlook: Outlook | None) -> Plan:
+def planned(model: Model, *, mode: Practical | Greedy, outlook: Outlook | None) -> Plan:
     problem = Problem(H, WIDTH, KERNEL, VALUE_KERNEL, None, FailureBudget(0.1, learned_reward=True))
-    optimistic = ceilings(H, WIDTH, r_min=R_MIN, outlook=outlook, discount=discount)
-    task = Task(problem, mode, R_MIN, optimistic=optimistic, discount=discount)
+    optimistic = ceilings(H, WIDTH, r_min=R_MIN, outlook=outlook)
+    task = Task(problem, mode, R_MIN, optimistic=optimistic)
     return make_plan([model], task, episode=1, order=np.arange(2))
 
 
-def by_hand(name: str, model: Model, optimism: float, discount: float, outlook: Outlook | None) -> np.ndarray:
+def by_hand(name: str, model: Model, optimism: float, outlook: Outlook | None) -> np.ndarray:
     """Q (H, q, A) in the environment's units."""
     here, there = (MODELS[name][1](model, states) for states in (STATES, np.asarray(model.support)))
-    worth = [sum(discount**t for t in range(k)) for k in range(H + 1)]
     found, v = [], np.zeros(len(there.mass))
     for step in reversed(range(H)):
         left = H - step
         cap = prior = left * WIDTH
         if outlook is not None:
-            cap = min(cap, worth[left] * (outlook.reward - R_MIN) + left * outlook.margin + outlook.prize)
+            cap = min(cap, left * (outlook.reward - R_MIN + outlook.margin) + outlook.prize)
             wait = min(outlook.steps_to_termination, left)
-            prior = max(cap - worth[wait] * (outlook.reward - outlook.reward_until_then), 0.0)
+            prior = max(cap - wait * (outlook.reward - outlook.reward_until_then), 0.0)
 
         def q(parts: Parts, v=v, left=left, prior=prior) -> np.ndarray:
-            after = -R_MIN * worth[left - 1]  # 0 is earned at every step after an end
-            mean = parts.reward - R_MIN * parts.mass + discount * (parts.weights @ v + parts.ends * after)
+            after = -R_MIN * (left - 1)  # 0 is earned at every step after an end
+            mean = parts.reward - R_MIN * parts.mass + parts.weights @ v + parts.ends * after
             return mean + (1.0 - parts.mass) * optimism * prior
 
-        found.append(q(here) + R_MIN * worth[left])
+        found.append(q(here) + R_MIN * left)
         v = np.clip(q(there).max(axis=1), 0.0, cap)
     return np.array(found[::-1])
 
 
 @pytest.mark.parametrize("name", MODELS)
-@pytest.mark.parametrize("discount", [1.0, 0.8])
 @pytest.mark.parametrize("outlook", [None, OUTLOOK], ids=["range", "outlook"])
 @pytest.mark.parametrize("mode", [Practical(), Greedy()], ids=["explores", "greedy"])
 def test_q_is_reward_and_mean_and_the_ceiling_where_mass_is_missing(
-    name: str, discount: float, outlook: Outlook | None, mode: Practical | Greedy
+    name: str, outlook: Outlook | None, mode: Practical | Greedy
 ) -> None:
     model = MODELS[name][0]()
-    plan = planned(model, mode=mode, discount=discount, outlook=outlook)
-    expected = by_hand(name, model, mode.optimism, discount, outlook)
+    plan = planned(model, mode=mode, outlook=outlook)
+    expected = by_hand(name, model, mode.optimism, outlook)
     tolerance = 2e-4 if name == "displacement" else 1e-7  # V is interpolated in single precision
     np.testing.assert_allclose(plan.q_table(STATES), expected, atol=tolerance)
     for step in range(H):
@@ -143,5 +141,5 @@ def test_the_mass_is_what_the_model_expects_of_the_constant(name: str) -> None:
     model = MODELS[name][0]()
     found = model.grid(STATES).expectation(model.ones())
     np.testing.assert_allclose(found, MODELS[name][1](model, STATES).mass, atol=1e-6)
-    plan = planned(model, mode=Practical(), discount=1.0, outlook=None)
+    plan = planned(model, mode=Practical(), outlook=None)
     np.testing.assert_allclose(plan.site(STATES, 0).mass, found, atol=1e-6)

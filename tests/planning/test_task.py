@@ -41,12 +41,6 @@ def problem(horizon, width):
     return Problem(horizon, width, RBF(1.0), RBF(1.0), None, FailureBudget(0.1, learned_reward=False))
 
 
-@pytest.mark.parametrize("discount", [1.0, 0.9, 0.5])
-def test_steps_are_worth_the_sum_of_their_discounts(discount):
-    task = Task(problem(7, 1.0), Practical(), r_min=0.0, discount=discount)
-    assert [task.worth(k) for k in range(7)] == pytest.approx([sum(discount**i for i in range(k)) for k in range(7)])
-
-
 def test_values_are_clipped_to_what_can_be_left_at_their_step():
     task, v = Task(problem(5, 2.0), Practical(), r_min=-1.0), np.array([-3.0, 0.5, 7.0, 40.0])
     for step in range(5):

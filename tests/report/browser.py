@@ -1,4 +1,4 @@
-"""A real browser, driven headless; it needs Debian's chromium and chromium-driver."""
+"""A real browser, driven headless: Chromium or Chrome, with its driver."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
+CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
+DRIVER = shutil.which("chromedriver")
 FLAGS = [
     "--headless",
     "--no-sandbox",

@@ -31,7 +31,7 @@ def test_both_sides_add_up_over_episodes(tmp_path) -> None:
     assert account is not None
     np.testing.assert_allclose(account.cost, [[0.0, 0.5, 0.75], [0.0, 0.0, 1.25]])
     np.testing.assert_allclose(account.bought, [[0.0, 6.0, 13.0], [0.0, 0.0, 10.0]])
-    assert "exploring has cost 1 by its own account" in account.words("agent")
+    assert "exploration has cost 1 by its own account" in account.words("agent")
     assert "returned 11.5 more than if each had been like the first" in account.words("agent")
     assert "2 500 less" in ExplorationAccount(account.cost, np.array([[-2500.0]])).words("agent")
 
@@ -39,7 +39,7 @@ def test_both_sides_add_up_over_episodes(tmp_path) -> None:
 def test_the_page_shows_the_account_in_words_and_as_curves(tmp_path) -> None:
     rundirs.write(tmp_path, rows())
     page = write_page(tmp_path).read_text(encoding="utf-8")
-    assert "agent: exploring has cost 1 by its own account" in page
+    assert "agent: exploration has cost 1 by its own account" in page
     lines = data_of(page)["figures"]["env-0-account"]["lines"]
     assert [line["suffix"] for line in lines] == [", cost", ", bought"]
     assert lines[0]["mean"] == pytest.approx([0.0, 0.25, 1.0])
@@ -50,4 +50,4 @@ def test_agents_without_an_account_have_none(tmp_path) -> None:
     rundirs.make(tmp_path, envs=("E",), agents=("a",), seeds=1, episodes=3)
     page = html.render(rundir.read(tmp_path))
     assert "env-0-account" not in data_of(page)["figures"]
-    assert "exploring has cost" not in page
+    assert "exploration has cost" not in page

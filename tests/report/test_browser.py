@@ -131,17 +131,33 @@ def test_single_seeds_can_be_shown(page) -> None:
 
 
 def test_a_printed_page_fits_a4(page, address) -> None:
-    width = round((210 - 2 * 14) / 25.4 * 96)  # the style sheet's margins, in CSS pixels
-    browser.size(page, width)
-    page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    """A browser asks for figures first, on the screen as it is, and lays out for paper afterwards."""
+    browser.size(page, 1440, dark=True)
     browser.show(page, address)
-    page.execute_script("window.dispatchEvent(new Event('beforeprint'))")
+    plots = "[...document.querySelectorAll('.plot:not([hidden])')].filter(e => e.querySelector('.main-svg'))"
+    sizes = f"{plots}.map(e => [e._fullLayout.width, e._fullLayout.height])"
+    figures = page.execute_script(f"window.dispatchEvent(new Event('beforeprint')); return {sizes}")
+    page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    rooms = script(page, f"{plots}.map(e => [e.clientWidth, e.clientHeight])")
+    assert len(figures) == len(rooms) > 20
+    for figure, room in zip(figures, rooms, strict=True):  # no figure lies over its neighbour
+        assert figure[0] <= room[0] + 1
+        assert figure[1] <= room[1] + 1
+    assert contrast(page, "#env-0-regret .ytick text") >= 4.5  # dark ink, whatever the screen's light is
+
+    width = round((210 - 2 * 14) / 25.4 * 96)  # the style sheet's margins, in CSS pixels
+    metrics = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+    page.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
     assert script(page, "document.documentElement.scrollWidth") <= width
     boxes = "[...document.querySelectorAll('.main-svg, table, td, pre, figure')]"
-    edges = f"{boxes}.map(e => e.getBoundingClientRect().right)"
-    assert max(script(page, edges)) <= width + 1
-    page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+    assert max(script(page, f"{boxes}.map(e => e.getBoundingClientRect().right)")) <= width + 1
+
     browser.size(page, 1440)
+    page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+    page.execute_script("window.dispatchEvent(new Event('afterprint'))")
+    script(page, "new Promise(done => setTimeout(done, 300))")
+    wide = "document.querySelector('#env-0-regret')"
+    assert script(page, f"Math.abs({wide}.clientWidth - {wide}.querySelector('.main-svg').clientWidth)") <= 1
     browser.show(page, address)
 
 

@@ -186,7 +186,7 @@ def test_the_page_says_what_is_proven_beside_what_was_measured(tmp_path) -> None
     settings = {"environments": ["cmerl/RiverSwim-v0"], "agents": ["psrl"], "episodes": 5, "seeds": 2, "jobs": 1}
     experiments.run(settings, out=tmp_path / "run")
     page = write_page(tmp_path / "run", tmp_path / "page.html").read_text(encoding="utf-8")
-    found = re.search(r"psrl: proven to have lost at most ([\d.]+) of 100; measured: ([\d.]+)", page)
+    found = re.search(r"psrl: regret proven to be at most ([\d.]+) of 100; measured: ([\d.]+)", page)
     assert found
     assert float(found[1]) >= float(found[2])
     summary = json.loads((tmp_path / "run" / "summary.json").read_text(encoding="utf-8"))

@@ -36,8 +36,8 @@ def test_figures_are_as_wide_as_a_column_and_equal_runs_give_equal_files(run, tm
     (_, _, figure), *_ = paper.figures(run)
     for suffix in (".pdf", ".png"):
         first, second = tmp_path / f"a{suffix}", tmp_path / f"b{suffix}"
-        paper._save(figure, first)
-        paper._save(paper.figures(run)[0][2], second)
+        paper.save_figure(figure, first)
+        paper.save_figure(paper.figures(run)[0][2], second)
         assert first.read_bytes() == second.read_bytes()
 
 

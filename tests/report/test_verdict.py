@@ -40,8 +40,8 @@ def test_the_winner_is_named_with_its_lead_and_a_corrected_p(tmp_path: Path) -> 
     assert not by_pair["a", "c"].sure
     assert by_pair["a", "b"].by == "4.04"
     (sentence,) = found.sentences
-    assert sentence.startswith("world: a is ahead, it loses 1.00 to regret. It surely beats b (by 4.04")
-    assert "With 7 seeds its lead of 0.10 over c may be chance" in sentence
+    assert sentence.startswith("world: a is ahead with regret 1.00. It beats b (by 4.04")
+    assert "With 7 seeds its lead of 0.10 over c is not significant" in sentence
 
 
 def test_the_seeds_that_would_tell_are_those_of_the_normal_approximation() -> None:

@@ -1,4 +1,4 @@
-"""Spaces: what kernels see of observations and actions, and what is refused at the door."""
+"""Spaces: what kernels see of observations and actions, and what is refused."""
 
 import json
 

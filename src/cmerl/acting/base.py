@@ -1,4 +1,4 @@
-"""How a plan becomes actions."""
+"""The protocol of actors, which turn plans into actions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from cmerl.finite import TablePlan
 from cmerl.planning import Plan
 
 if TYPE_CHECKING:
-    from cmerl.acting.thrifty import Spending
+    from cmerl.acting.budgeted import Spending
 
 FloatArray = NDArray[np.float64]
 

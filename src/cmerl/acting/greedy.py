@@ -1,4 +1,4 @@
-"""Act on a plan as it is: the candidate with the largest Q [CO22, Alg. 1, line 8]."""
+"""The greedy actor: the candidate with the largest Q [CO22, Alg. 1, line 8]."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cmerl.acting.base import EpisodeActor
-from cmerl.acting.thrifty import Spending, ThriftyActor
+from cmerl.acting.budgeted import BudgetedActor, Spending
 from cmerl.finite import TablePlan
 from cmerl.planning import Plan
 
@@ -27,7 +27,7 @@ class Greedy:
         actor = GreedyActor(plan, actions)
         if spending is None or isinstance(plan, TablePlan):
             return actor
-        return ThriftyActor(actor, plan, actions, spending)
+        return BudgetedActor(actor, plan, actions, spending)
 
 
 @dataclass(frozen=True, eq=False)

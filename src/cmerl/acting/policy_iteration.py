@@ -34,7 +34,7 @@ class Backup:
         self._inverse, self._bounds = inverse, bounds
 
     def __call__(self, v: FloatArray) -> SingleArray:
-        """What the sequences are worth (q,) where the landmarks are worth v (m,)."""
+        """Values of the sequences (q,) given values v (m,) of the landmarks."""
         mean, coef = self.regressed(v)
         follows = np.clip((self._K @ coef).min(axis=1) + np.float32(mean), *self._bounds)
         follows -= self._unknown * (follows - np.float32(v.min()))

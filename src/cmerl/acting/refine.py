@@ -1,4 +1,4 @@
-"""Continuous actions between the candidates: gradient ascent on Q from the best of them."""
+"""Refinement of continuous actions: gradient ascent on Q from the best candidate."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cmerl.acting.base import EpisodeActor
-from cmerl.acting.thrifty import Spending, ThriftyActor
-from cmerl.embedding import ContinuousView, Grid, SmoothView
+from cmerl.acting.budgeted import BudgetedActor, Spending
+from cmerl.embedding import Grid, SmoothView
 from cmerl.finite import TablePlan
 from cmerl.planning import Plan, Site, Stage
 
@@ -25,14 +25,10 @@ class Refined:
     Args:
         rounds: gradients that are followed.
         lengths: of the steps that are tried along each, the longest about half the distance between candidates.
-        difference: between actions whose Q is compared where gradients are found so: Q may be in single precision.
-        known: 1 − u from which on a displacement is trusted: about one visit.
     """
 
     rounds: int = 3
     lengths: tuple[float, ...] = tuple(0.5**k for k in range(2, 10))
-    difference: float = 0.05
-    known: float = 0.8
 
     def begin_episode(
         self, plan: Plan | TablePlan, actions: FloatArray, seed: Sequence[int], spending: Spending | None = None
@@ -42,18 +38,17 @@ class Refined:
         actor = RefinedActor(self, plan, actions)
         if spending is None or isinstance(plan, TablePlan):
             return actor
-        return ThriftyActor(actor, plan, actions, spending)
+        return BudgetedActor(actor, plan, actions, spending)
 
     def suits(self, plan: Plan | TablePlan, actions: FloatArray) -> bool:
-        """Whether actions between the candidates can be compared, and that is worth its time.
+        """Whether actions between the candidates can be compared.
 
-        A displacement is slow to ask, and in one dimension candidates leave nothing to gain; a known reward is known
-        for the candidates only.
+        With a displacement a search finds them; a known reward is known for the candidates only.
         """
         view = plan.views[0]
-        if plan.task.known_reward is not None or (actions.shape[1] == 1 and not isinstance(view, SmoothView)):
+        if plan.task.known_reward is not None or not isinstance(view, SmoothView):
             return False
-        return isinstance(view, ContinuousView) and view.with_actions(actions[:1]) is not None
+        return view.with_actions(actions[:1]) is not None
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,11 +62,8 @@ class RefinedActor:
     def act(self, state: FloatArray, step: int, deadline: float | None = None) -> FloatArray:
         """The best candidate (d_a,), or a better action near it if there is time to look for one."""
         start = self.actions[self.plan.act(state, step)[0]]
-        surface = QSurface(self.plan, state, step, self.settings)
-        height = float(surface(start[None])[0])
-        if height == -np.inf:
-            return np.asarray(start)
-        return refine(surface, surface.slope, start, height, self.settings, deadline)
+        surface = QSurface(self.plan, state, step)
+        return refine(surface, surface.slope, start, float(surface(start[None])[0]), self.settings, deadline)
 
 
 def refine(
@@ -102,7 +94,7 @@ def refine(
         uphill = slope(x)
         uphill = np.where((x * uphill > 0.0) & (np.abs(x) >= 1.0), 0.0, uphill)  # no way out of the cube
         steepness = float(np.linalg.norm(uphill))
-        # Between hills, as where one action was played again and again, no direction is uphill: all axes are tried.
+        # Where the gradient vanishes, as between two maxima, all axes are tried.
         ways = uphill[None] / steepness if steepness > 0.0 else np.vstack([np.eye(len(x)), -np.eye(len(x))])
         tried = np.clip(x + (lengths * ways).reshape(-1, len(x)), -1.0, 1.0)
         values = q(tried)
@@ -113,47 +105,26 @@ def refine(
     return x
 
 
-def slope_by_differences(q: Callable[[FloatArray], FloatArray], x: FloatArray, difference: float) -> FloatArray:
-    """The gradient (d,) of Q at one action (d,), from Q on both sides along every axis."""
-    arms = difference * np.eye(len(x))
-    ahead, behind = np.split(q(np.vstack([x + arms, x - arms])), 2)
-    return np.asarray((ahead - behind) / (2.0 * difference))
-
-
 @dataclass(frozen=True, eq=False)
 class QSurface:
-    """A plan at one state and step, for actions that it does not range over.
-
-    For an embedding this is Q. For a displacement it is the mean r + V(s') alone, and −∞ where too little is known:
-    all of the space between candidates is a little unknown, and to climb the ceiling would be to explore it at every
-    step. That is up to the candidates.
+    """Q of a plan at one state and step, for actions that it does not range over.
 
     Attributes:
         plan: the plan.
         state: one encoded state (1, d).
         step: the step.
-        settings: of the ascent.
     """
 
     plan: Plan
     state: FloatArray
     step: int
-    settings: Refined
 
     def __call__(self, actions: FloatArray) -> FloatArray:
-        """The height (k,) at actions (k, d_a), up to a constant."""
-        grid = self._grid(actions)
-        if isinstance(self._view, SmoothView):
-            return np.asarray(self._site(grid).q(self._stage)[0])
-        height, known = self._settled(grid)
-        return np.where(known >= self.settings.known, height, -np.inf)
+        """Q (k,) at actions (k, d_a), up to a constant."""
+        return np.asarray(self._site(self._grid(actions)).q(self._stage)[0])
 
     def slope(self, action: FloatArray) -> FloatArray:
-        """The gradient (d_a,) at one action (d_a,): by that of the kernel, or by differences for a displacement."""
-        if not isinstance(self._view, SmoothView):
-            return slope_by_differences(
-                lambda actions: self._settled(self._grid(actions))[0], action, self.settings.difference
-            )
+        """The gradient of Q (d_a,) at one action (d_a,), by that of the kernel."""
         z, stage, basis = np.hstack([self.state[0], action]), self._stage, self.plan.basis(self.step)
         slope, by_mass = self._view.mean_slope(stage.coef, z), stage.shift - stage.ceiling
         if basis.reward is not None or any(stage.terms):
@@ -166,11 +137,6 @@ class QSurface:
             slope = slope + self.plan.sign * by_sigma * self._view.variance_slope(z) / (2.0 * sigma)
         return slope + by_mass * self._view.mean_slope(basis.one, z) if by_mass else slope
 
-    def _settled(self, grid: Grid) -> tuple[FloatArray, FloatArray]:
-        """A displacement's mean of r + V(s') (k,), which is expectation over mass; and the mass (k,)."""
-        known = self._site(grid).mass[0]
-        return grid.expectation(self._stage.coef)[0] / np.maximum(known, self.settings.known), known
-
     def _grid(self, actions: FloatArray) -> Grid:
         there = self._view.with_actions(actions)
         assert there is not None  # or nothing is refined
@@ -180,9 +146,9 @@ class QSurface:
         return self.plan.site_of(grid, self.state, self.step)
 
     @property
-    def _view(self) -> ContinuousView:
+    def _view(self) -> SmoothView:
         view = self.plan.views[min(self.step, len(self.plan.views) - 1)]
-        assert isinstance(view, ContinuousView)
+        assert isinstance(view, SmoothView)
         return view
 
     @property

@@ -1,24 +1,25 @@
-"""A terminal value for searches: fitted value iteration over sequences, as the lesser of two regressions.
+"""The terminal value of searches: fitted value iteration over sequences, the smaller of two regressions.
 
 v_i = max over sequences k of R_ik + γ^L V(y_ik) at landmarks x_i. V regresses v. A maximum over noisy estimates is
-too large, and the next round would build on that; two regressions on disjoint halves of the landmarks err
-differently, and the lesser of them does not inflate itself.
+biased upwards, and the next round would amplify the bias. Two regressions on disjoint halves of the landmarks have
+independent errors, and the smaller one does not overestimate itself.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cmerl.acting.icem import Channels, Search, noise_bank
 from cmerl.acting.policy_iteration import Backup, modified_policy_iteration
 from cmerl.embedding.displacement.dynamics import Dynamics
 from cmerl.embedding.displacement.regression import farthest_points
 from cmerl.kernels.fitting import Fit, fit
 from cmerl.linalg import Cholesky
+from cmerl.searching.icem import Channels, Search, noise_bank
+from cmerl.searching.simulator import roll
+from cmerl.searching.values import TerminalValue, rbf
 
 FloatArray = NDArray[np.float64]
 SingleArray = NDArray[np.float32]
@@ -44,7 +45,7 @@ class TerminalSettings:
         sweeps: of each round that take the best sequences for granted.
         fits: of the kernel.
         fit_rows: landmarks that it is fitted to.
-        fear: what V takes off where nothing is known, as a share of V less the least, where ends are costly.
+        fear: what V takes off where there are no data, as a share of V less the least, where ends are costly.
         caution: the same where they are not.
         longest: steps after which a reward hardly counts: γ = 1 − 1/min(H, longest).
     """
@@ -66,47 +67,6 @@ class TerminalSettings:
         return 1.0 - 1.0 / max(min(horizon, self.longest), 2)
 
 
-@dataclass(frozen=True, eq=False)
-class TerminalValue:
-    """V at states in the units of the model.
-
-    Attributes:
-        landmarks: over the lengthscales (m, d).
-        lengthscales: (d,).
-        coef: of each half (m, 2).
-        mean: around which V is regressed.
-        bounds: the least and the most that V can be.
-        values: v at the landmarks (m,).
-        pessimism: what is taken off where nothing is known, as a share of V − min v.
-    """
-
-    landmarks: SingleArray
-    lengthscales: SingleArray
-    coef: SingleArray
-    mean: float
-    bounds: tuple[float, float]
-    values: FloatArray
-    dynamics: Dynamics
-    pessimism: float
-
-    def __call__(self, y: SingleArray) -> SingleArray:
-        """V (n,) at states (n, d)."""
-        K = _kernel(y / self.lengthscales, self.landmarks)
-        v = np.clip((K @ self.coef).min(axis=1) + np.float32(self.mean), *self.bounds)
-        if self.pessimism:
-            v = v - self.pessimism * self.dynamics.novelty_of(y) * (v - self.values.min())
-        return np.asarray(v, dtype=np.float32)
-
-
-def _kernel(P: NDArray[Any], Q: SingleArray) -> SingleArray:
-    K: SingleArray = P.astype(np.float32, copy=False) @ Q.T
-    K -= 0.5 * np.square(P).sum(axis=1)[:, None]
-    K -= 0.5 * np.square(Q).sum(axis=1)
-    np.minimum(K, 0.0, out=K)
-    np.exp(K, out=K)
-    return K
-
-
 def terminal_value(
     dynamics: Dynamics, channels: Channels, horizon: int, settings: TerminalSettings, noise: Search
 ) -> TerminalValue:
@@ -125,7 +85,7 @@ def terminal_value(
     X, rows, radius = _landmarks(dynamics, draw.shared, discount, settings, rng)
     own = draw.own(data.a, rows, dynamics.last_of_episode) if settings.own else None
     lo, hi = dynamics.reward_bounds
-    costly = dynamics.terminations is not None and float(data.r[~data.ended].mean()) > 0.0
+    costly = dynamics.terminations is not None and not dynamics.ends_are_welcome
     found = fitted_value(
         dynamics,
         X,
@@ -173,7 +133,7 @@ def _landmarks(
     x = dynamics.data.x
     some, k = farthest_points(x, 200)[0], len(sequences)
     start = np.repeat(x[some].astype(np.float32), k, axis=0)
-    _, y, over = roll(dynamics, start, np.tile(sequences, (len(some), 1, 1)), discount)
+    _, y, over = roll(dynamics.quick_step, start, np.tile(sequences, (len(some), 1, 1)), discount)
     near = np.all(np.abs(y) < np.abs(x).max(axis=0) + 1.0, axis=1)
     near = near if over is None else near & ~over
     points = np.vstack([x, y[near].astype(np.float64)])
@@ -226,7 +186,7 @@ def fitted_value(
     for i in range(settings.fits + 1):
         Q = (X / shape.lengthscales).astype(np.float32)
         inverse = _inverses(X / shape.lengthscales, halves, max(shape.ridge, LEAST_RIDGE))
-        K = _kernel(flat / shape.lengthscales.astype(np.float32), Q)
+        K = rbf(flat / shape.lengthscales.astype(np.float32), Q)
         backup = Backup(K, earned.ravel(), later * ~over.ravel(), unknown.ravel(), inverse, bounds)
         v = modified_policy_iteration(backup, v, k, tolerance, settings.rounds, settings.sweeps)
         if i == settings.fits or v.std() < 1e-9:
@@ -239,7 +199,7 @@ def fitted_value(
         shape = Fit(np.maximum(found.lengthscales, shortest), found.ridge, found.evidence)
     mean, coef = backup.regressed(v)
     scales = shape.lengthscales.astype(np.float32)
-    return TerminalValue(Q, scales, np.ascontiguousarray(coef), mean, bounds, v, dynamics, pessimism)
+    return TerminalValue(Q, scales, np.ascontiguousarray(coef), mean, bounds, v, pessimism, dynamics.novelty_of)
 
 
 def _inverses(P: FloatArray, halves: list[NDArray[np.intp]], ridge: float) -> SingleArray:
@@ -263,23 +223,12 @@ def _roll(
         x = X[start : start + block]
         q = len(x) * k
         total, last, ended = roll(
-            dynamics, np.repeat(x, k, axis=0), tried[start : start + block].reshape(q, length, -1), discount
+            dynamics.quick_step,
+            np.repeat(x, k, axis=0),
+            tried[start : start + block].reshape(q, length, -1),
+            discount,
         )
         earned[start : start + block], ends[start : start + block] = total.reshape(-1, k), last.reshape(-1, k, d)
         if ended is not None:
             over[start : start + block] = ended.reshape(-1, k)
     return earned, ends, over
-
-
-def roll(
-    dynamics: Dynamics, y: SingleArray, sequences: SingleArray, discount: float
-) -> tuple[SingleArray, SingleArray, BoolArray | None]:
-    """From states (n, d) along sequences (n, L, e): discounted rewards (n,), where that leads, and what has ended."""
-    total, over, weight = np.zeros(len(y), dtype=np.float32), None, np.float32(1.0)
-    for t in range(sequences.shape[1]):
-        y, r, ended = dynamics.quick_step(y, sequences[:, t])
-        total += weight * r if over is None else weight * ~over * r
-        weight *= np.float32(discount)
-        if ended is not None:
-            over = ended if over is None else over | ended
-    return total, y, over

@@ -1,4 +1,4 @@
-"""Agents: CME-RL and what it is compared with.
+"""Agents: CME-RL and baselines.
 
 >>> import cmerl.agents
 >>> "cme-rl" in cmerl.agents.names()

@@ -1,6 +1,6 @@
-"""Others among our agents: a plain function such as a PID controller, and any algorithm of Stable-Baselines3.
+"""Adapters: a plain function such as a PID controller, or any algorithm of Stable-Baselines3, as an agent.
 
-Both play in the same loop as every agent, so that they have records, regret, journals and a place in reports.
+Both use the episode loop of all agents, so they have records, regret, journals and a place in reports.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Controller = Callable[..., Any]
 
 
 class FunctionAgent(Agent):
-    """Plays what a function says, and learns nothing.
+    """Plays a given function and does not learn.
 
     Args:
         env: a Gymnasium environment.
@@ -74,7 +74,7 @@ class FunctionPolicy:
         return hasattr(self.function, "reset")
 
     def begin_episode(self) -> FunctionPolicy:
-        """A controller with a memory begins anew."""
+        """A controller with a memory starts again."""
         if not self.searches:
             return self
         fresh = copy.deepcopy(self.function)
@@ -82,7 +82,7 @@ class FunctionPolicy:
         return FunctionPolicy(fresh, self.horizon, self.arguments)
 
     def __call__(self, obs: Any, step: int) -> Any:
-        """What the function says."""
+        """The action of the function."""
         check_step(step, self.horizon)
         return self.function(obs, step) if self.arguments == 2 else self.function(obs)
 
@@ -101,7 +101,7 @@ def _arguments(function: Controller) -> int:
 
 
 def from_function(function: Controller, name: str | None = None) -> Callable[..., FunctionAgent]:
-    """What makes an agent of a function, for ``register`` and for ``experiments.run(agents=[…])``."""
+    """A factory of agents that play a function, for ``register`` and ``experiments.run(agents=[…])``."""
     _arguments(function)
 
     def factory(env: gymnasium.Env[Any, Any], *, horizon: int | None = None, seed: int = 0) -> FunctionAgent:
@@ -118,15 +118,15 @@ def from_function(function: Controller, name: str | None = None) -> Callable[...
 class StableBaselines(Agent):
     """An algorithm of Stable-Baselines3, or one with the same interface.
 
-    The algorithm trains in a thread of its own, in an environment that hands over to the loop of all agents at every
-    step: only one of the two is ever at work.
+    The algorithm trains in its own thread, in an environment that hands over to the episode loop at every step; only
+    one of the two runs at a time.
 
     Args:
         env: a Gymnasium environment.
         algorithm: its name, such as "PPO" or "DQN", or its class.
         network: the first argument of the algorithm, such as "MlpPolicy".
         settings: its other arguments.
-        total_timesteps: what its schedules are made for; by default as many as the first ``learn`` can take.
+        total_timesteps: length of its schedules; by default the most steps that the first ``learn`` can take.
         horizon: steps per episode; defaults to the environment's own.
         seed: of the algorithm, and of the environment's first states.
     """
@@ -158,13 +158,13 @@ class StableBaselines(Agent):
         self._waiting: Outcome | None = None  # what followed the last action, until it is known whether more follows
 
     def learn(self, episodes: int, *arguments: Any, **options: Any) -> Any:
-        """As every agent's."""
+        """See ``Agent.learn``."""
         if self._total is None:
             self._total = (len(self.history) + max(int(episodes), 1)) * self.horizon
         return super().learn(episodes, *arguments, **options)
 
     def policy(self, explore: bool = True) -> Policy:
-        """What the network says now; without exploration the likeliest action."""
+        """The current policy; without exploration the most likely action."""
         return Trainee(self) if self._in_episode else NetworkPolicy(self.model, explore, self.horizon)
 
     def episode(self) -> Episode:
@@ -196,7 +196,7 @@ class StableBaselines(Agent):
     def _relearn(self, lesson: dict[str, Any]) -> None:
         for step, (obs, action) in enumerate(zip(lesson["observations"], lesson["actions"], strict=False)):
             if not np.array_equal(self._ask(obs), action):
-                raise InputError(f"step {step}: the algorithm chose another action than was written down")
+                raise InputError(f"step {step}: the algorithm chose another action than the one recorded")
             done = lesson["terminated"] and step == len(lesson["actions"]) - 1
             self._after_step(step, obs, action, lesson["rewards"][step], lesson["observations"][step + 1], done)
         self._end_episode()
@@ -222,7 +222,7 @@ def _algorithm(algorithm: str | type[Any]) -> type[Any]:
 
 
 class Outcome(NamedTuple):
-    """What an action has led to; the first one of an episode is its first observation alone."""
+    """The outcome of an action; the first of an episode holds the first observation only."""
 
     obs: Any
     reward: float
@@ -244,7 +244,7 @@ class Trainee:
 
 @dataclass(frozen=True, eq=False)
 class NetworkPolicy:
-    """What a trained network would do."""
+    """The policy of a trained network."""
 
     model: Any
     explore: bool

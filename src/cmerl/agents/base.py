@@ -1,4 +1,4 @@
-"""What all agents share: the episode loop, seeding, history, exact regret, and the user's habits."""
+"""The base class of agents: episode loop, seeding, history and exact regret."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ import gymnasium
 import numpy as np
 
 from cmerl import notebooks, oracles
-from cmerl.agents import door
+from cmerl.agents import environment_calls
 from cmerl.agents.callbacks import Callbacks, Given, StepRecord
 from cmerl.agents.certified import declared_range
-from cmerl.agents.door import StepLimit
+from cmerl.agents.environment_calls import StepLimit
 from cmerl.agents.episode import Episode
-from cmerl.agents.evaluation import Returns, play
+from cmerl.agents.evaluation.values import Returns, play
 from cmerl.agents.from_logs import FitsLogs
 from cmerl.agents.history import History
 from cmerl.agents.horizons import find_horizon
-from cmerl.agents.persistence import Persistent
 from cmerl.agents.records import REGRET_KINDS, EpisodeRecord, Policy, Trajectory, begin, go_on
+from cmerl.agents.saving.persistent import Persistent
 from cmerl.errors import InputError, SharedAgentError
 from cmerl.safety import Intervention
 from cmerl.validation import check_seed, check_step
@@ -40,7 +40,7 @@ __all__ = [
 
 
 class Agent(FitsLogs, Persistent):
-    """Base of all agents.
+    """The base class of all agents.
 
     Args:
         env: a Gymnasium environment.
@@ -64,7 +64,8 @@ class Agent(FitsLogs, Persistent):
 
     def __init__(self, env: gymnasium.Env[Any, Any], *, horizon: int | None = None, seed: int = 0) -> None:
         if not isinstance(env, gymnasium.Env):
-            raise InputError(f"env must be a Gymnasium environment, such as gymnasium.make({env!r}), not {env!r}")
+            example = f"{env.__name__}()" if isinstance(env, type) else f"gymnasium.make({env!r})"
+            raise InputError(f"env must be a Gymnasium environment, such as {example}, not {env!r}")
         self._set_env(env, horizon)
         self.broken_off = 0  # episodes begun but not finished
         self.seed = check_seed(seed)
@@ -95,7 +96,7 @@ class Agent(FitsLogs, Persistent):
         *,
         step_timeout: float | StepLimit | None = None,
     ) -> Self:
-        """Play and learn for some episodes. ``learn(a)`` then ``learn(b)`` equals ``learn(a + b)``.
+        """Play episodes and learn from them. ``learn(a)`` then ``learn(b)`` equals ``learn(a + b)``.
 
         Args:
             episodes: how many.
@@ -105,7 +106,7 @@ class Agent(FitsLogs, Persistent):
             step_timeout: seconds that the environment may take over a step; None lets it take any time.
         """
         if isinstance(episodes, bool) or not isinstance(episodes, int | np.integer) or episodes < 0:
-            raise InputError(f"episodes must be a whole number from 0 on, not {episodes!r}")
+            raise InputError(f"episodes must be a whole number of at least 0, not {episodes!r}")
         if self.env is None:
             raise InputError("this agent has no environment to learn in: load it with CMERL.load(path, env=env)")
         from cmerl.agents.progress import progress
@@ -141,7 +142,7 @@ class Agent(FitsLogs, Persistent):
             )
 
     def episode(self) -> Episode:
-        """Begin an episode whose loop is somebody else's; one that is still open is closed."""
+        """Begin an episode for ask and tell; an open episode is closed."""
         self._check_thread()
         if self._open is not None:
             self._open.close()
@@ -149,7 +150,7 @@ class Agent(FitsLogs, Persistent):
         return self._open
 
     def evaluate(self, env: gymnasium.Env[Any, Any] | None = None, episodes: int = 10, seed: int = 0) -> Returns:
-        """Play the plan without exploration, and learn nothing from it.
+        """Play the plan without exploration and without learning.
 
         Args:
             env: the environment; by default the agent's own.
@@ -168,7 +169,7 @@ class Agent(FitsLogs, Persistent):
     paused: bool = False  # whether it acts greedily until ``resume``
 
     def pause(self) -> Self:
-        """Act greedily from the next episode on: no bonus, no prior optimism. It goes on learning."""
+        """Act greedily from the next episode on, without any optimism. Learning continues."""
         self.paused = True
         return self
 
@@ -179,15 +180,19 @@ class Agent(FitsLogs, Persistent):
 
     @property
     def interventions(self) -> list[Intervention]:
-        """Actions that were not taken, of all finished episodes, with their reasons."""
+        """The rejected actions of all finished episodes, with reasons."""
         return [
             Intervention(record.episode, **entry)
             for record in self.history
             for entry in record.metrics.get("interventions", ())
         ]
 
+    def reset_seed(self, episode: int) -> int:
+        """The seed that ``env.reset`` gets in an episode."""
+        return int(self._rng(0, episode).integers(2**31))
+
     def lesson(self) -> dict[str, Any]:
-        """What the last episode taught, as arrays and plain values, from which ``relearn`` makes the same agent.
+        """The last episode as arrays and plain values, for ``relearn``.
 
         This is the episode as it was seen. It suits every agent that changes by ``_after_step``, ``_absorb`` and
         ``_end_episode`` alone, and draws all randomness from ``_rng``; others must override ``_relearn`` too.
@@ -205,7 +210,7 @@ class Agent(FitsLogs, Persistent):
         }
 
     def relearn(self, record: EpisodeRecord, lesson: dict[str, Any]) -> None:
-        """Learn an episode again without playing it: the agent is then what it was after it, bit for bit."""
+        """Learn a recorded episode without playing it; the agent's state is the same bit for bit."""
         if record.episode != len(self.history):
             raise InputError(f"episode {record.episode} cannot be learned after {len(self.history)} others")
         self._relearn(lesson)
@@ -228,10 +233,10 @@ class Agent(FitsLogs, Persistent):
 
     @abstractmethod
     def policy(self, explore: bool = True) -> Policy:
-        """What the next episode would play; without exploration if ``explore`` is False."""
+        """The policy of the next episode; without exploration if ``explore`` is False."""
 
     def predict(self, obs: Any, step: int = 0, explore: bool = True) -> Any:
-        """The action alone; nothing is drawn and nothing changes.
+        """The action for an observation; the agent does not change.
 
         Asked for one step after another, it goes on with its search where there is one.
         """
@@ -248,7 +253,7 @@ class Agent(FitsLogs, Persistent):
         """Look at one transition; raise a CmerlError if it cannot be used."""
 
     def _metrics(self, policy: Policy, start: Any) -> dict[str, Any]:
-        """What is worth recording of an episode that has just been learned from, ready for JSON.
+        """Metrics of an episode that has just been learned, ready for JSON.
 
         Args:
             policy: the one that the episode began with.
@@ -261,7 +266,7 @@ class Agent(FitsLogs, Persistent):
         return None
 
     def _absorb(self) -> None:
-        """What ``_replanned`` changes in the agent before it makes a new plan."""
+        """Update the agent before ``_replanned`` makes a new plan."""
 
     def _relearn(self, lesson: dict[str, Any]) -> None:
         observations = lesson["observations"]
@@ -277,10 +282,14 @@ class Agent(FitsLogs, Persistent):
         """Learn from what was seen since the last call."""
 
     def _break_off(self) -> None:
-        """The same for an episode that was not finished: keep what can be kept."""
+        """End an unfinished episode and keep its transitions."""
+
+    def _set_aside(self) -> None:
+        """End an interrupted episode quickly; slow work may wait for the next episode."""
+        self._break_off()
 
     def _begin_playing(self, policy: Policy, before: Policy | None = None) -> Policy:
-        """What an episode plays by, from its beginning or from a new plan on; ``before`` is what it played by."""
+        """The policy of an episode from its beginning, or from a new plan on; ``before`` is the former policy."""
         return begin(policy) if before is None else go_on(before, policy)
 
     def _rng(self, *key: int) -> np.random.Generator:
@@ -293,10 +302,10 @@ class Agent(FitsLogs, Persistent):
         """One turn of the loop over episodes [CO22, Alg. 1, line 2]; `planning.make_plan` has lines 3-6 in full."""
         episode, number = self.episode(), len(self.history)  # lines 3-6: plan backwards
         try:
-            obs = door.reset(env, int(self._rng(0, len(self.history)).integers(2**31)), limit)  # line 3: s_1
+            obs = environment_calls.reset(env, self.reset_seed(number), limit)  # line 3: s_1
             while not episode.done:  # line 7: h = 1, …, H
                 step, action = episode.step, episode._ask(obs)  # line 8: a_h = argmax_a Q_h(s_h, a)
-                found = door.step(env, action, limit)  # line 8: s_{h+1} ~ P(·|s_h, a_h)
+                found = environment_calls.step(env, action, limit)  # line 8: s_{h+1} ~ P(·|s_h, a_h)
                 episode._tell(found)  # line 9: one more transition; all are learned when the episode ends
                 if callbacks is not None and callbacks.watch_steps:
                     seen = (obs, action, found.reward, found.obs, found.terminated, found.truncated)

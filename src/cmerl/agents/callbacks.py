@@ -1,4 +1,4 @@
-"""Callbacks for ``agent.learn``: what is called at every step and after every episode, and some that are ready."""
+"""Callbacks for ``agent.learn``: the interface, and some ready-made callbacks."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Callback:
 
 
 Given = OnEpisode | Callback | Iterable[OnEpisode | Callback] | None
-"""What ``learn(callback=…)`` takes."""
+"""Values that ``learn(callback=…)`` accepts."""
 
 
 class _Function(Callback):
@@ -160,7 +160,7 @@ class Checkpoint(Callback):
         return Path(self._path.replace("{episode}", str(episode)))
 
     def on_start(self, agent: Agent) -> None:
-        """What cannot be saved is found now."""
+        """Raise now if the agent cannot be saved."""
         agent._everything()
 
     def on_episode(self, agent: Agent, record: EpisodeRecord) -> None:
@@ -266,7 +266,7 @@ class CSVLog(Callback):
 
 
 class Tracker(Protocol):
-    """Where metrics of episodes go."""
+    """A destination for metrics of episodes."""
 
     def __call__(self, metrics: dict[str, float], step: int) -> Any:
         """Take note of them."""

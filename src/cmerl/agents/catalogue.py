@@ -1,6 +1,6 @@
-"""Agents by name: which there are, what their options are, and how to add one's own.
+"""The catalogue of agents: names, options and registration.
 
-An agent is added to the project by its class in the tuple of its group. A user adds one with ``register``.
+To add an agent to cmerl, add its class to the tuple of its group. Users call ``register``.
 """
 
 from __future__ import annotations
@@ -53,12 +53,12 @@ class Option:
 
 
 def names() -> list[str]:
-    """Names that ``make`` understands, sorted."""
+    """All agent names, sorted."""
     return sorted(_FACTORIES)
 
 
 def groups() -> dict[str, list[str]]:
-    """The same by group; those that were added with ``register`` come last."""
+    """Agent names by group; registered ones come last."""
     found = {group: [agent.name for agent in classes] for group, classes in GROUPS.items()}
     own = {name for listed in found.values() for name in listed}
     found[REGISTERED] = [name for name in names() if name not in own]
@@ -66,12 +66,12 @@ def groups() -> dict[str, list[str]]:
 
 
 def register(name: str, factory: Factory) -> None:
-    """Let ``make``, and all that is built on it, know an agent by name.
+    """Register an agent under a name for ``make``, specs and the command line.
 
     Args:
-        name: what it shall be called; names of the project's own agents are taken.
-        factory: a class of agents, or a callable (env, *, horizon=None, seed=0, **options) that makes one. A second
-            one under the same name replaces the first.
+        name: the name; names of cmerl's own agents are reserved.
+        factory: an agent class, or a callable (env, *, horizon=None, seed=0, **options) that returns an agent; it
+            replaces an earlier one of the same name.
     """
     if not isinstance(name, str) or not name or name != name.strip():
         raise InputError(f"the name of an agent must be a text such as 'my-agent', not {name!r}")
@@ -87,7 +87,7 @@ def register(name: str, factory: Factory) -> None:
 def make(
     name: str | Factory, env: gymnasium.Env[Any, Any], *, horizon: int | None = None, seed: int = 0, **options: Any
 ) -> Agent:
-    """An agent by name, or from a factory; options that it does not have are an error that names the nearest one."""
+    """Make an agent by name or from a factory. An unknown option raises an error that names the nearest one."""
     factory = find(name)
     known = [option.name for option in parameters(factory)]
     if not isinstance(name, str):
@@ -104,12 +104,12 @@ def make(
 
 
 def options(name: str) -> list[str]:
-    """Names of the options that ``make`` takes for an agent."""
+    """Names of an agent's options."""
     return [option.name for option in parameters(name)]
 
 
 def parameters(name: str | Factory) -> tuple[Option, ...]:
-    """The options that ``make`` takes for an agent, those of its bases included where it passes them on."""
+    """An agent's options, including inherited ones."""
     factory = find(name)
     fixed = getattr(factory, "fixed_options", ())
     lines: dict[str, str] = {}
@@ -131,12 +131,12 @@ def parameters(name: str | Factory) -> tuple[Option, ...]:
 
 
 def describe(name: str) -> str:
-    """What an agent is, in a line."""
+    """One-line description of an agent."""
     return (inspect.getdoc(find(name)) or "").partition("\n")[0].rstrip(".")
 
 
 def find(name: str | Factory) -> Factory:
-    """What makes the agents of a name; a factory is one already."""
+    """The factory of a name; a factory is returned unchanged."""
     if not isinstance(name, str):
         return name
     if name not in _FACTORIES:
@@ -180,7 +180,7 @@ def _annotation(parameter: inspect.Parameter) -> str:
 
 
 def _signatures(factory: Factory) -> Iterator[tuple[Any, dict[str, inspect.Parameter]]]:
-    """What documents an agent's options, with their parameters: its class, then the bases that it passes them to."""
+    """The documented signatures of an agent: its class, then the bases that receive its options."""
     if not isinstance(factory, type):
         yield factory, dict(inspect.signature(factory).parameters)
         return

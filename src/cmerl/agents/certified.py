@@ -1,4 +1,4 @@
-"""What is proven of a run, whatever the agent: counts and returns go into a ledger."""
+"""Certificates of a run, for any agent: counts and returns go into a ledger."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
-from cmerl.agents.evaluation import PessimisticPolicy, Value, pessimistic_policy, value_of
+from cmerl.agents.evaluation.values import PessimisticPolicy, Value, pessimistic_policy, value_of
 from cmerl.agents.records import Policy, Trajectory
 from cmerl.certificates import Certificate, Ledger
 from cmerl.errors import InputError
@@ -31,7 +31,7 @@ class Certified(ABC):
 
     @abstractmethod
     def policy(self, explore: bool = True) -> Policy:
-        """What the next episode would play; without exploration if ``explore`` is False."""
+        """The policy of the next episode; without exploration if ``explore`` is False."""
 
     @property
     @abstractmethod
@@ -39,10 +39,10 @@ class Certified(ABC):
         """Whether an episode may end early, as far as is known beforehand."""
 
     def certificate(self, policy: Any = None) -> Certificate:
-        """What is proven of this run, whatever the agent: bounds on its regret, and on the loss of a policy.
+        """A certificate of this run: proven bounds on its regret and on the loss of a policy.
 
         It needs Discrete observations and actions, and rewards in a range that was declared: by ``reward_range``, by
-        a reward function that was given, or by the world as ``env.unwrapped.reward_range``.
+        a reward function that was given, or by the environment as ``env.unwrapped.reward_range``.
 
         Args:
             policy: whose loss is bounded; by default what the next episode would play.
@@ -84,7 +84,7 @@ class Certified(ABC):
 
     @property
     def ledger(self) -> Ledger | None:
-        """What proves the certificate, made once; None where there can be none, and `certificate` says why."""
+        """The ledger of the certificate, made once; None if there can be none (`certificate` gives the reason)."""
         if self._books is None:
             world = self._finite_world()
             self._books = (
@@ -108,11 +108,11 @@ class Certified(ABC):
 
     @property
     def _steps_differ(self) -> bool:
-        """Whether each step has a transition law of its own."""
+        """Whether each step has a transition distribution of its own."""
         return False
 
     def _finite_world(self) -> FiniteWorld | str:
-        """What a certificate is about, or why there is none."""
+        """The finite MDP of a certificate, or the reason why there is none."""
         if self.env is None:
             return "it has no environment"
         spaces = self.env.observation_space, self.env.action_space
@@ -159,7 +159,7 @@ class Certified(ABC):
         )
 
     def _gap(self, start: int) -> float | None:
-        """What the episode just played from state number ``start`` lost at most, if that was known before it."""
+        """A bound on the loss of the last episode from state ``start``, if it was known before."""
         return None
 
     def _enter_seen(self, seen: Trajectory, *, finished: bool = True) -> None:
@@ -175,7 +175,7 @@ class Certified(ABC):
 
 
 def declared_range(env: gymnasium.Env[Any, Any]) -> tuple[float, float] | None:
-    """The range of rewards that a world declares as ``reward_range``; None where there is none that holds."""
+    """The range of rewards that an environment declares as ``reward_range``; None where there is none that holds."""
     claimed = None if is_transformed(env) else getattr(env.unwrapped, "reward_range", None)
     if claimed is None or not np.isfinite(np.asarray(claimed, dtype=np.float64)).all():
         return None

@@ -1,7 +1,7 @@
-"""A policy on a displacement as a table at landmarks: preferences between actions, read by a kernel.
+"""Distillation of a displacement policy: preferences between actions at landmarks.
 
-The teacher is asked for its preferences at states that were seen, and at states that the pupil meets in the model.
-Of a few rounds the pupil with the best simulated return is kept. A decision is then a single sum over landmarks.
+The student learns the teacher's preferences at visited states and at states that the student reaches in the model.
+The round with the best simulated return is kept. A decision is a single sum over landmarks.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Distillation:
     """Sizes.
 
     Args:
-        rounds: in each of which the teacher is asked where the pupil has been.
+        rounds: number of rounds; in each the teacher labels states that the student visited.
         states: that it is asked at in a round.
         times: of an episode that have preferences of their own, where the plan depends on the step.
         starts: simulated episodes of a round.

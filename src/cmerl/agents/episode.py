@@ -1,4 +1,4 @@
-"""Ask and tell: one episode whose loop belongs to somebody else."""
+"""Ask and tell: one episode whose loop is the user's."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from cmerl import oracles
-from cmerl.agents import door
+from cmerl.agents import environment_calls
 from cmerl.agents.records import EpisodeRecord, Policy, Trajectory
 from cmerl.agents.regret import episode_regret, optimum
 from cmerl.errors import CmerlError, InputError
@@ -92,15 +92,15 @@ class Episode:
         Args:
             reward: the reward.
             next_obs: the observation after it; None if it was lost, then nothing is learned from this step.
-            terminated: the world ended the episode for good.
-            truncated: it was cut short, although the world would have gone on.
+            terminated: the environment ended the episode for good.
+            truncated: it was cut short, although the environment would have gone on.
             info: what else is known of the step, where the agent's cost is one of its keys.
         """
         with self._agent._learning(), self._located():
             self._check_open()
             if self._asked is None:
                 raise InputError("nothing was asked: call act(obs) first, then observe what followed")
-            told = door.told(next_obs, reward, terminated, truncated, info)
+            told = environment_calls.told(next_obs, reward, terminated, truncated, info)
             if next_obs is None:
                 self._lose(told.reward, ended=told.terminated or told.truncated)
             else:
@@ -132,7 +132,7 @@ class Episode:
         self._asked, self._at = (obs, action), self.step
         return action
 
-    def _tell(self, told: door.Step) -> None:
+    def _tell(self, told: environment_calls.Step) -> None:
         assert self._asked is not None
         (obs, action), agent = self._asked, self._agent
         if (after := getattr(self._play, "after", None)) is not None:
@@ -152,7 +152,7 @@ class Episode:
         """Break off because of a fault; returns what to raise."""
         located = self._with_place(error)
         if not self._over:
-            self._break_off()
+            self._break_off(error)
             self._end()
         return located
 
@@ -165,7 +165,7 @@ class Episode:
     def _same(self, obs: Any) -> Any:
         """An observation as a copy of its own; where the last transition led to it, that copy."""
         last = self._seen.nexts[-1] if self._seen.nexts and self._seen.steps[-1] == self.step - 1 else None
-        return last if last is not None and _equal(last, obs) else door.own(obs)
+        return last if last is not None and _equal(last, obs) else environment_calls.own(obs)
 
     def _lose(self, reward: float, ended: bool = False) -> None:
         """Count a step whose outcome is not known."""
@@ -206,21 +206,22 @@ class Episode:
                     agent._solution = oracles.solve(agent._model, agent.horizon)
                 regret, kind = episode_regret(agent._model, agent._solution, self._policies, seen, agent.horizon)
                 metrics["optimum"] = optimum(agent._model, agent._solution, seen.observations[0])
-        except BaseException:
-            self._break_off()
+        except BaseException as error:
+            self._break_off(error)
             self._end()
             raise
         self.record = EpisodeRecord(self._number, seen.total, self.step, regret, kind, seconds, metrics)
         agent.history.append(self.record)
         self._end()
 
-    def _break_off(self) -> None:
-        """Keep what can be kept."""
+    def _break_off(self, error: BaseException | None = None) -> None:
+        """Keep what can be kept; whoever interrupts is not made to wait until it is learned."""
         agent = self._agent
         agent._latest = self._seen
         agent.broken_off += 1
+        interrupted = error is not None and not isinstance(error, Exception)
         try:
-            agent._break_off()
+            (agent._set_aside if interrupted else agent._break_off)()
         except Exception as second:  # what ended the episode is what must be told
             log.warning(
                 "after a fault in episode %d, what was seen of it could not be learned: %s", self._number, second
@@ -256,7 +257,7 @@ def _check_budget(budget: Any) -> float:
 
 
 def _equal(one: Any, other: Any) -> bool:
-    """Whether two observations are the same, whatever they are made of."""
+    """True if two observations of any kind are equal."""
     if isinstance(one, dict) and isinstance(other, dict):
         return one.keys() == other.keys() and all(_equal(one[key], other[key]) for key in one)
     if isinstance(one, tuple | list) and isinstance(other, tuple | list):

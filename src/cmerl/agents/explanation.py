@@ -1,4 +1,4 @@
-"""Why an action: expected reward and value of each, the evidence for them, and the optimism added."""
+"""Explanations of a decision: expected reward, expected value, evidence and optimism of each action."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Evidence:
 
 @dataclass(frozen=True, eq=False)
 class ActionExplanation:
-    """What a plan has to say of one action: Q = expected_reward + expected_value + optimism.
+    """The explanation of one action: Q = expected_reward + expected_value + optimism.
 
     Attributes:
         action: as the environment takes it.
@@ -109,7 +109,7 @@ class Explanation:
         return (f"{'→ ' if i == self.best else ''}{short(a.action)}", *(f"{x:.4g}" for x in numbers), leads, heavy)
 
     def to_json(self, most: int = 12) -> dict[str, Any]:
-        """What a report shows."""
+        """The JSON form for reports."""
         return {"title": self.title, "head": list(HEAD), "rows": [list(row) for row in self.rows(most)]}
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:

@@ -1,4 +1,4 @@
-"""From a plan to the file of an exported policy."""
+"""Export of a plan to a policy file."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cmerl.acting import Refined
+from cmerl.acting import MPC, Refined
 from cmerl.agents.distillation import distil
+from cmerl.agents.exporting_searches import can_search, search_contents
 from cmerl.confidence import Greedy as GreedyMode
 from cmerl.embedding.compressed.dictionary import FrozenDictionary
 from cmerl.embedding.compressed.moments import CompressedView
@@ -35,20 +36,20 @@ Term = dict[str, Any]
 log = logging.getLogger("cmerl")
 
 
-def export(policy: PlanPolicy, path: str | os.PathLike[str]) -> None:
+def export(policy: PlanPolicy, path: str | os.PathLike[str], *, search: bool = True) -> None:
     """Write a policy to one file; one that cannot be is refused with the reason."""
-    write_atomically(path, [container.to_bytes(*contents(policy))])
+    write_atomically(path, [container.to_bytes(*contents(policy, search=search))])
 
 
-def contents(policy: PlanPolicy) -> tuple[dict[str, Any], container.Arrays]:
-    """The header and the arrays."""
+def contents(policy: PlanPolicy, *, search: bool = True) -> tuple[dict[str, Any], container.Arrays]:
+    """The header and the arrays; ``search`` says whether a search is exported as it is, where that can be."""
     plan, states, actions = policy.plan, policy.states, policy.actions
     if actions.objects is not None or states.objects:
         raise InputError("a policy on objects (text, graphs, …) cannot be exported: only numbers go into the file")
     if getattr(plan, "first_step", 0):
         raise InputError("this plan was made inside an episode, for the steps that were left: export agent.policy()")
     if isinstance(plan, Plan) and isinstance(plan.views[0], DisplacementView):
-        return _distilled(policy, plan, plan.views[0])
+        return _of_displacement(policy, plan, plan.views[0], search)
     greedy = "the greedy policy of its plan: the search is left out" if policy.searches else "the policy itself"
     if policy.searches:
         log.warning("this policy searches at every step; what is exported is %s", greedy)
@@ -64,7 +65,7 @@ def contents(policy: PlanPolicy) -> tuple[dict[str, Any], container.Arrays]:
 
 
 def _common(policy: PlanPolicy, about: dict[str, Any]) -> tuple[dict[str, Any], container.Arrays]:
-    """What files of all kinds hold."""
+    """The common part of all policy files."""
     plan, actions = policy.plan, policy.actions
     meta: dict[str, Any] = {
         "about": {**about, "transitions": plan.transitions},
@@ -78,7 +79,7 @@ def _common(policy: PlanPolicy, about: dict[str, Any]) -> tuple[dict[str, Any], 
 
 
 def _observed(states: StateSpace) -> tuple[list[dict[str, Any]], container.Arrays]:
-    """How observations become rows."""
+    """The encoding of observations."""
     columns = states.columns
     numbers = {
         "low": np.where(columns.category, 0.0, columns.low),
@@ -88,10 +89,17 @@ def _observed(states: StateSpace) -> tuple[list[dict[str, Any]], container.Array
     return [{"path": list(p.path), "shape": list(p.shape)} for p in states.parts], numbers
 
 
-def _distilled(policy: PlanPolicy, plan: Plan, view: DisplacementView) -> tuple[dict[str, Any], container.Arrays]:
-    """Preferences at landmarks, learned from the policy in its own model."""
+def _of_displacement(
+    policy: PlanPolicy, plan: Plan, view: DisplacementView, search: bool
+) -> tuple[dict[str, Any], container.Arrays]:
+    """The search itself, or preferences at landmarks, learned from the policy in its own model."""
     if policy.spending is not None or not isinstance(plan.task.mode, GreedyMode):
-        raise InputError("this policy explores, which a file cannot: export agent.policy(explore=False)")
+        raise InputError("this policy explores, and a file cannot: export agent.policy(explore=False)")
+    if search and isinstance(policy.actor, MPC) and can_search(view, policy.actions.continuous):
+        meta, arrays = _common(policy, {"exported": "the search itself"})
+        parts, numbers = _observed(policy.states)
+        said, own = search_contents(policy.actor, plan, view, policy.seed)
+        return {**meta, "kind": "search", "observations": parts, "search": said}, {**arrays, **numbers, **own}
     found = distil(plan, policy.actor, policy.actions.rows, policy.seed)
     about = {"exported": "preferences at landmarks, distilled from the policy", "simulated": found.simulated}
     meta, arrays = _common(policy, about)
@@ -232,7 +240,7 @@ def _split(scale: float, factors: list[Term], dims: int) -> Term:
 
 
 def _together(factors: list[Term]) -> list[Term]:
-    """RBF factors of single columns as one, which is quicker; likewise delta factors."""
+    """RBF factors of single columns as one, which is faster; likewise delta factors."""
     found = [f for f in factors if f["kind"] not in ("rbf", "delta")]
     for kind in ("rbf", "delta"):
         same = [f for f in factors if f["kind"] == kind]

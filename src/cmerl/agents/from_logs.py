@@ -1,4 +1,4 @@
-"""Learning from logs: what others have played counts for the model, and not for history or regret."""
+"""Learning from logs: logged episodes count for the model, not for history or regret."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import Any, Protocol, TypeVar
 
 import gymnasium
+import numpy as np
+from numpy.typing import NDArray
 
 from cmerl import logs
 from cmerl.certificates import Ledger
@@ -15,11 +17,11 @@ from cmerl.logs.tables import Names
 from cmerl.rollback import all_or_nothing
 
 LogRecord = dict[str, Any]
-"""What an agent remembers of one log: source, episodes, transitions, sha256."""
+"""The record of a log: source, episodes, transitions, sha256."""
 
 
 class Learner(Protocol):
-    """What is needed of an agent."""
+    """The interface of an agent that learns from logs."""
 
     env: gymnasium.Env[Any, Any] | None
     horizon: int
@@ -29,7 +31,7 @@ class Learner(Protocol):
 
     @property
     def ledger(self) -> Ledger | None:
-        """What proves the certificate."""
+        """The ledger of the certificate."""
         ...
 
     def _learning(self) -> AbstractContextManager[None]: ...
@@ -37,8 +39,6 @@ class Learner(Protocol):
     def _ingest(self, episodes: Sequence[logs.LoggedEpisode]) -> None: ...
 
     def _relearn(self, lesson: dict[str, Any]) -> None: ...
-
-    def __reduce__(self) -> tuple[Any, ...]: ...
 
 
 L = TypeVar("L", bound=Learner)
@@ -54,7 +54,7 @@ class FitsLogs:
     ingested: tuple[LogRecord, ...] = ()
 
     def fit(self: L, episodes: Any, *, columns: Mapping[str, Names] | None = None) -> L:
-        """Learn from episodes that somebody has played: from all of them, or from none if one is wrong.
+        """Learn from logged episodes: from all of them, or from none if one is invalid.
 
         They count for the model, and neither for ``history`` nor for regret.
 
@@ -69,7 +69,7 @@ class FitsLogs:
                 "this agent has no environment to check logs with: load it with CMERL.load(path, env=env)"
             )
         if self._open is not None and self._open.step > 0:
-            raise InputError("an episode is open, and logs would come into its middle: close it first")
+            raise InputError("an episode is open: close it before fitting logs")
         found = logs.read(episodes, columns).within(self.env.observation_space, self.env.action_space)
         about = found.provenance()
         if any(about["sha256"] == before["sha256"] for before in self.ingested):
@@ -103,13 +103,29 @@ def _witness(agent: Learner, episodes: Sequence[logs.LoggedEpisode]) -> None:
 
 @contextmanager
 def _turned_back(agent: Learner) -> Iterator[None]:
-    """An agent whose arrays change in place is made again, as it would be loaded, when something fails."""
-    make, saved, *_ = agent.__reduce__()
+    """Arrays that change in place get their numbers back when something fails; `all_or_nothing` sees to the rest."""
+    held = [(array, array.copy()) for array in _arrays({**vars(agent), "env": None}, set())]
     try:
         yield
     except BaseException:
-        vars(agent).update(vars(make(*saved)))
+        for array, before in held:
+            array[...] = before
         raise
+
+
+def _arrays(value: Any, seen: set[int]) -> Iterator[NDArray[Any]]:
+    """The arrays in an object of this package, or in a collection of such objects."""
+    if id(value) in seen:
+        return
+    seen.add(id(value))
+    if isinstance(value, np.ndarray):
+        if value.flags.writeable:
+            yield value
+    elif isinstance(value, dict | list | tuple):
+        for entry in value.values() if isinstance(value, dict) else value:
+            yield from _arrays(entry, seen)
+    elif type(value).__module__.startswith("cmerl.") and hasattr(value, "__dict__"):
+        yield from _arrays(vars(value), seen)
 
 
 def check_length(episode: logs.LoggedEpisode, horizon: int) -> None:
@@ -123,7 +139,7 @@ def check_length(episode: logs.LoggedEpisode, horizon: int) -> None:
 
 @contextmanager
 def naming(episode: logs.LoggedEpisode) -> Iterator[None]:
-    """What is wrong with an episode is said with its name."""
+    """Add the episode's name to errors."""
     try:
         yield
     except CmerlError as error:

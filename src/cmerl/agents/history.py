@@ -1,4 +1,4 @@
-"""The records of all episodes of an agent, which may be a hundred thousand."""
+"""The records of all episodes of an agent, stored as columns."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class History(Sequence[EpisodeRecord]):
         return repr(self[:])
 
     def returns(self) -> list[float]:
-        """The returns alone, which is quicker than to ask each record."""
+        """The returns alone, which is faster than to ask each record."""
         starts = (self._start(i) for i in range(len(self)))
         return [
             self._unpacked[i].ret if i in self._unpacked else self._numbers[start] for i, start in enumerate(starts)

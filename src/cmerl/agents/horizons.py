@@ -1,4 +1,4 @@
-"""How many steps an episode has: what the user says, or the environment."""
+"""The horizon: given by the user or by the environment."""
 
 from __future__ import annotations
 

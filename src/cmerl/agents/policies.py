@@ -1,10 +1,9 @@
-"""Policies: rules for acting that speak the environment's language."""
+"""Policies in the environment's own observations and actions."""
 
 from __future__ import annotations
 
 import copy
 import os
-import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cmerl.acting import MPC, Actor, EpisodeActor, Greedy, Spending
-from cmerl.agents.door import own
 from cmerl.agents.exporting import export
 from cmerl.errors import InputError
 from cmerl.finite import TablePlan
 from cmerl.planning import Plan
+from cmerl.searching.last_asked import LastAsked
 from cmerl.spaces import StateSpace
 from cmerl.spaces.actions import ActionSet
 from cmerl.validation import check_step
@@ -28,10 +27,10 @@ FloatArray = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class PlanPolicy:
-    """What a plan would do: a function of the observation and the step.
+    """The policy of a plan: a function of the observation and the step.
 
-    A search that is asked step after step, for states that it has led to, goes on from what it has found; asked for
-    anything else it begins anew. Each thread that shares a policy has a search of its own.
+    A search that is asked step after step, for states that it has led to, continues from what it has found; asked for
+    anything else it starts again. Each thread that shares a policy has a search of its own.
 
     Attributes:
         plan: the plan.
@@ -48,41 +47,36 @@ class PlanPolicy:
     actor: Actor = field(default_factory=Greedy)
     seed: tuple[int, ...] = ()
     spending: Spending | None = None
-    _asked: LastAsked = field(init=False, repr=False, compare=False, default_factory=lambda: LastAsked())
+    _asked: LastAsked = field(init=False, repr=False, compare=False, default_factory=LastAsked)
 
     def __call__(self, obs: Any, step: int) -> Any:
-        """What an episode would play that came to this observation at ``step``."""
+        """The action at this observation and ``step``."""
         if not self.searches:
             return self.begin_episode()(obs, step)
-        asked, state = self._asked, self.states.encode(obs)
-        if asked.step == step and asked.state == state.tobytes():
-            return own(asked.action)
-        going_on = asked.episode is not None and asked.step + 1 == step and asked.episode.expects(state, step)
-        episode = asked.episode if going_on and asked.episode is not None else self.begin_episode()
-        asked.step = -1  # nothing is known if the search is interrupted
-        action = episode(obs, step)
-        asked.episode, asked.step, asked.state, asked.action = episode, step, state.tobytes(), own(action)
-        return action
+        return self._asked.answer(obs, self.states.encode(obs), step, self.begin_episode)
 
     def act_many(self, observations: Sequence[Any], step: int) -> list[Any]:
-        """What it does at several observations."""
+        """Actions at several observations."""
         if not isinstance(self.actor, Greedy) or self.searches:
             return [self(obs, step) for obs in observations]
         rows = self.states.encode_many(list(observations))
         return [self.actions.values[i] for i in self.plan.act(rows, step)]
 
     def begin_episode(self) -> PlanEpisode:
-        """The same policy for one episode: a search then goes on from what it has found at the step before."""
+        """The policy for one episode; its search continues from the step before."""
         spending = None if self.spending is None else self.spending.begun()
         actor = self.actor.begin_episode(self.plan, self.actions.rows, self.seed, spending)
         return PlanEpisode(self, actor, spending)
 
-    def export(self, path: str | os.PathLike[str]) -> None:
+    def export(self, path: str | os.PathLike[str], *, search: bool = True) -> None:
         """Write it to one small file that ``cmerl.load_policy`` reads where nothing but NumPy is installed.
 
-        Of a policy that searches this is the greedy policy of its plan; one that cannot be written is refused.
+        Args:
+            path: of the file.
+            search: whether a policy that searches goes on searching, which plays the same; False distils it into
+                preferences at landmarks, whose decisions take well under a millisecond and may earn less.
         """
-        export(self, path)
+        export(self, path, search=search)
 
     @property
     def searches(self) -> bool:
@@ -92,22 +86,9 @@ class PlanPolicy:
     def table(self, observations: NDArray[Any]) -> NDArray[np.intp]:
         """The planned action at every step and observation (H, S), where actions are numbers."""
         if self.searches:
-            raise InputError("this policy searches from the states that it meets, or explores on a budget: play it")
+            raise InputError("this policy searches or explores on a budget, so it has no table of actions: play it")
         values = np.array([int(a) for a in self.actions.values], dtype=np.intp)
         return values[self.plan.table(self.states.encode_many(observations))]
-
-
-class LastAsked(threading.local):
-    """What a policy was asked last in this thread: its search, the step, the encoded state, and the answer."""
-
-    episode: PlanEpisode | None = None
-    step: int = -1
-    state: bytes = b""
-    action: Any = None
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Copies begin anew."""
-        return LastAsked, ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,7 +104,7 @@ class PlanEpisode:
         return self.within(obs, step, None)
 
     def within(self, obs: Any, step: int, deadline: float | None) -> Any:
-        """The same by a deadline of ``time.perf_counter``: the best action found so far."""
+        """The best action found by a deadline of ``time.perf_counter``."""
         check_step(step, self.policy.plan.task.problem.horizon)
         return self.policy.actions.decode(self.actor.act(self.policy.states.encode(obs), step, deadline))
 

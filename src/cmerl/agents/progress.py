@@ -1,4 +1,4 @@
-"""A progress bar with what a person wants to see."""
+"""A progress bar for ``learn``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an episode leaves behind, and the rule that plays it."""
+"""Records of episodes, and the protocol of policies."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ REGRET_KINDS = (None, "policy", "gaps", "monte-carlo")  # the last is an experim
 
 
 class Policy(Protocol):
-    """A rule for acting: ``policy(obs, step)`` gives an action of the environment."""
+    """A policy: ``policy(obs, step)`` returns an action of the environment."""
 
     def __call__(self, obs: Any, step: int) -> Any:
         """The action for an observation at ``step`` (from 0)."""
@@ -20,19 +20,19 @@ class Policy(Protocol):
 
 @dataclass(frozen=True)
 class EpisodeRecord:
-    """One finished episode.
+    """The record of a finished episode.
 
     Attributes:
-        episode: its number, from 0.
+        episode: number of the episode, from 0.
         ret: undiscounted return in the environment's units.
         length: steps taken.
-        regret: V* − V^π at the first state ("policy"), or the sum of gaps if it was replanned inside or the world
-            is continuous ("gaps"); None where no model is known.
+        regret: V* − V^π at the first state ("policy"), or the sum of gaps if it was replanned inside or the
+            environment is continuous ("gaps"); None where no model is known.
         regret_kind: "policy", "gaps" or None.
-        seconds: time that the agent and the environment took, without the oracle.
-        metrics: what else the agent knows of the episode, ready for JSON; "value" is V₁(s₁) of the plan that began
-            it, "optimum" is V*₁(s₁) where the world is known, "certified_regret" what all episodes up to this one
-            have lost at most, where that can be proven, and "certified_most" what they could have lost at all.
+        seconds: time of the agent and the environment, without the oracle.
+        metrics: other values, ready for JSON; "value" is V₁(s₁) of the first plan, "optimum" is V*₁(s₁) if the
+            dynamics are known, "certified_regret" is a proven bound on the total regret so far, if there is one, and
+            "certified_most" is the trivial bound.
     """
 
     episode: int
@@ -55,7 +55,7 @@ class Trajectory:
         rewards: for each action.
         nexts: the observation after each action.
         replans: steps from which a new plan was followed.
-        lost: steps whose outcome nobody has told.
+        lost: steps without a reported outcome.
         unplaced: rewards of lost steps that were told all the same.
         terminated: whether the environment ended the episode for good.
     """

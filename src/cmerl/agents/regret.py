@@ -1,4 +1,4 @@
-"""The regret of an episode, where the world is known."""
+"""The regret of an episode, if the dynamics are known."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Agents as Stable-Baselines3 expects them: ``predict`` gives the action and a state to hand back."""
+"""Agents with the ``predict`` interface of Stable-Baselines3."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Place(NamedTuple):
 class StableBaselinesPolicy:
     """An agent's plan, with the ``predict`` of Stable-Baselines3: its ``evaluate_policy`` takes it as a model.
 
-    The state that ``predict`` returns holds the step and the search, so nothing is searched for anew at every step.
+    The state that ``predict`` returns holds the step and the search, so a search continues from step to step.
 
     >>> import gymnasium, cmerl
     >>> from cmerl.agents.sb3 import StableBaselinesPolicy

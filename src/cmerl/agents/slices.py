@@ -1,4 +1,4 @@
-"""What an agent believes over two columns of its observations: value, uncertainty, policy and model error."""
+"""Maps of value, uncertainty, policy and model error over two columns of the observation."""
 
 from __future__ import annotations
 

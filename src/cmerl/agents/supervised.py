@@ -1,4 +1,4 @@
-"""A policy under supervision: its actions are looked at before they are played."""
+"""A supervised policy: its actions are checked before they are played."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class SupervisedPolicy(PlanPolicy):
 
     def table(self, observations: Any) -> Any:
         """There is none."""
-        raise InputError("limits and fallback decide on the way who acts, and there is no table of that: play it")
+        raise InputError("a policy with limits or a fallback has no table of actions: play it")
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""What a plan and its data prove; used by agents, inherited by none."""
+"""Certificates: what a plan and its data prove."""
 
 from cmerl.certificates.evidence import Certifier, estimate_constants, realised_excess, regret_bound
 from cmerl.certificates.ledger import Certificate, Ledger

@@ -1,4 +1,4 @@
-"""What the bonuses of a plan prove: certificates against a known world, a bound on regret, bounds on constants."""
+"""What the bonuses of a plan prove: comparison with known dynamics, a regret bound, bounds on constants."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ MIXTURE_EPISODES = 10  # the martingale's bound is at its best from some ten tim
 
 @dataclass(frozen=True)
 class Certifier:
-    """Compares plans with a finite world that is known.
+    """Compares plans with a finite MDP that is known.
 
     Attributes:
-        model: the world.
+        model: the environment.
         solution: its V* and Q*.
         domain: its states and actions, with the agent's kernels.
         states: all states, encoded, in the order of the model (S, d).
@@ -77,12 +77,12 @@ class Certifier:
 
 
 def realised_excess(plan: Plan, embeddings: Sequence[KernelEmbedding], Z: Points, *, complete: bool) -> float:
-    """Σ_h min{what can be left, the most by which Q_h(z_h) exceeds R + E[V_{h+1}]} along an episode.
+    """Σ_h min{largest possible remaining return, largest excess of Q_h(z_h) over R + E[V_{h+1}]} of an episode.
 
     Args:
         plan: the one that was played throughout.
         embeddings: those that it was made from, unchanged since.
-        Z: the state-actions visited, one a step.
+        Z: the state-actions visited, one per step.
         complete: whether the episode went on to its horizon or a terminal state; otherwise what was left is added.
     """
     total = 0.0
@@ -122,8 +122,8 @@ def _pairs(embeddings: Sequence[KernelEmbedding], Z: Points) -> list[tuple[int, 
 
 
 def _cap(plan: Plan, step: int) -> float:
-    """The most that V can be at ``step``; Alg. 1 to the letter clips at H throughout."""
-    if plan.task.mode.to_the_letter:
+    """The largest possible V at ``step``; the paper's Alg. 1 clips at H throughout."""
+    if plan.task.mode.literal_algorithm1:
         return plan.task.problem.horizon * plan.task.problem.width
     return plan.task.cap(step)
 

@@ -1,4 +1,4 @@
-"""A certificate for any agent in a finite world: what it can have lost at most, from counts and returns alone."""
+"""A certificate for any agent in a finite MDP: a bound on its regret from counts and returns alone."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ROUNDING = 1e-9  # relative to the width: a reward so little outside of its rang
 
 @dataclass(frozen=True)
 class Certificate:
-    """What is proven of a run; all of it holds together with probability 1 − delta, at every time.
+    """A certificate of a run; all its statements hold together with probability 1 − delta, at every time.
 
     Attributes:
         regret_bound: what the episodes have lost at most in all, against an optimal policy.
@@ -47,7 +47,7 @@ class Ledger:
     Args:
         world: what is known without data.
         delta: failure probability of everything that is concluded, together.
-        growth: bounds on V* are computed anew when the counts have grown by this share.
+        growth: bounds on V* are recomputed when the counts have grown by this share.
         eager: whether it suffices that one state-action's count has; otherwise all of them together must.
 
     Attributes:
@@ -88,8 +88,8 @@ class Ledger:
             states: those that it went through, the last one included.
             actions: one less.
             rewards: as many, in the environment's units.
-            terminated: whether the world ended it.
-            finished: False for an episode that was broken off, of which only the transitions count.
+            terminated: whether the environment ended it.
+            finished: False for an aborted episode; only its transitions count.
             gap: a bound on what it lost that was known beforehand, if any.
         """
         if not self._count(states, actions, rewards, terminated=terminated):
@@ -107,12 +107,12 @@ class Ledger:
         if finished:
             most = float(self.upper[0, states[0]])
             # Each episode loses at most V* ≤ upper, as no policy earns less than r_min a step.
-            self.bound = min(self._from_returns(self.upper), self.bound + min(most, most if gap is None else gap))
+            self.bound = min(self.from_returns(self.upper), self.bound + min(most, most if gap is None else gap))
 
     def observe(
         self, states: Sequence[int], actions: Sequence[int], rewards: Sequence[float], *, terminated: bool
     ) -> None:
-        """Transitions that somebody else has played: they count as evidence, and as no episode of this run."""
+        """Logged transitions: they count as evidence, not as episodes of this run."""
         if self._count(states, actions, rewards, terminated=terminated) and self._due():
             self.refresh()
 
@@ -128,7 +128,7 @@ class Ledger:
             if not lo - slack <= r <= hi + slack:
                 self.void = f"a reward of {r:g} lies outside ({lo:g}, {hi:g})"
             elif ended and not world.ends:
-                self.void = "an episode ended early in a world of which it was said that none can"
+                self.void = "an episode terminated early although none was expected to"
             if self.void is not None:
                 return False
             self.counts.add(step, s, a, r, states[step + 1], ended=ended)
@@ -141,7 +141,7 @@ class Ledger:
         return bool((now > (1.0 + self.growth) * then).any())
 
     def refresh(self) -> None:
-        """Compute the bounds on V* anew; both they and the former ones hold, so the smaller do."""
+        """Recompute the bounds on V*; old and new bounds both hold, so the smaller ones do."""
         self.balls = Balls(self.counts.copy(), self.budget)
         self._q, self.upper = self.balls.optimistic(self.upper)
 
@@ -151,7 +151,7 @@ class Ledger:
             self._q, _ = self.balls.optimistic(self.upper)
         return self._q, self.upper
 
-    def _from_returns(self, upper: FloatArray) -> float:
+    def from_returns(self, upper: FloatArray) -> float:
         """Σ_t V*(s₁ᵗ) − Σ_t return_t, and what luck can make of the difference between returns and expectations."""
         world, T = self.world, self.episodes + self.broken
         span = world.horizon * world.width
@@ -161,7 +161,7 @@ class Ledger:
         return float(self.starts @ upper[0]) - self.returned + luck + self.broken * span
 
     def certificate(self, policy: FloatArray) -> Certificate:
-        """What is proven now of all episodes, and of a policy with these probabilities (H, S, A)."""
+        """The certificate of all episodes, and of a policy with probabilities (H, S, A)."""
         if self.void is not None:
             raise InputError(f"nothing is proven of this run: {self.void}")
         if self.episodes == 0:
@@ -171,7 +171,7 @@ class Ledger:
         _, lower = balls.evaluate(policy, -1)
         begun = self.starts > 0
         loss = float((upper[0] - lower[0])[begun].max())
-        regret = max(min(self.bound, self._from_returns(upper)), 0.0)
+        regret = max(min(self.bound, self.from_returns(upper)), 0.0)
         most = self.episodes * self.world.cap(0)
         first = "the first state" if begun.sum() == 1 else "any first state seen so far"
         words = (
@@ -184,7 +184,7 @@ class Ledger:
     # --- on disk ---
 
     def arrays(self) -> Arrays:
-        """What was counted and concluded, for saving."""
+        """All arrays, for saving."""
         totals = np.array([self.returned, self.episodes, self.broken, self.bound])
         own = {"upper": self.upper, "starts": self.starts, "totals": totals}
         if self.world.rewards is not None:
@@ -192,7 +192,7 @@ class Ledger:
         return {**own, **nested({"now": self.counts.arrays(), "then": self.balls.counts.arrays()})}
 
     def spec(self) -> dict[str, Any]:
-        """What it was made with, JSON-able."""
+        """The settings as JSON."""
         about = {"delta": self.budget.delta, "growth": self.growth, "eager": self.eager, "void": self.void}
         return {**about, "world": {**asdict(self.world), "rewards": None}}
 

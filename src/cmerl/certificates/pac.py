@@ -1,4 +1,4 @@
-"""From regret to one good policy: a policy drawn from those that were played, and what holds for it."""
+"""PAC policies: a policy drawn from those played, and its guarantee."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the plans of a bonus mode and their data prove: held by an agent in a provable mode, inherited by none."""
+"""Proofs of a bonus mode from its plans and data."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ HOLDS = "holds with probability 1 - delta"
 
 @dataclass(frozen=True)
 class Grounds:
-    """What a proof rests on at one moment.
+    """The assumptions of a proof at one moment.
 
     Attributes:
         problem: sizes, kernels, constants.
         embeddings: what was learned, one for all steps or one for each.
         actions: the action set (A, d_a).
         begun: episodes begun so far, the next one included.
-        assumption: what is taken for granted about rewards because nobody declared their range, or None.
+        assumption: the assumed range of rewards if none was declared, or None.
         broken: whether a reward was met outside that range.
     """
 
@@ -67,7 +67,7 @@ class Proofs:
         self.certifier: Certifier | None = None
 
     def know(self, model: Any, solution: Any, problem: Problem, states: StateSpace, actions: FloatArray) -> None:
-        """Compare plans with this world from now on, if it is finite and small."""
+        """Compare plans with this environment from now on, if it is finite and small."""
         if not isinstance(model, oracles.FiniteModel) or model.R.size > CERTIFY_UP_TO:
             return
         if model.R.shape[1] != len(actions):
@@ -78,7 +78,7 @@ class Proofs:
         self.certifier = Certifier(model, solution, domain, encoded)
 
     def statement(self, assumption: str | None, broken: bool) -> str:
-        """What can be said for the run, in words; see ``Grounds``."""
+        """The proof status of the run, in words; see ``Grounds``."""
         caveat = self._mode.caveat()
         if caveat is not None:
             return caveat
@@ -117,7 +117,7 @@ class Proofs:
         if self._all_states is None:
             raise InputError("a confidence set needs a finite state space: pass states=… with all observations")
         if len(grounds.embeddings) > 1 or grounds.problem.terminations:
-            raise InputError("a confidence set needs one transition law for all steps and no early ends")
+            raise InputError("a confidence set needs the same transitions at every step, and no early terminations")
         if not isinstance(self._mode, Paper | Tight):
             raise InputError(f"bonus {self._mode.name!r} has no single radius: use 'paper' or 'tight'")
         embedding = grounds.embeddings[0]
@@ -147,12 +147,12 @@ class Proofs:
     def evidence(
         self, plan: Plan, grounds: Grounds, Z: Points, *, complete: bool, so_far: float | None, episodes: int
     ) -> dict[str, Any]:
-        """What an episode that was played with ``plan``, but not yet learned from, proves.
+        """Proofs from an episode that was played with ``plan`` but not yet learned.
 
         Args:
             plan: the one that was played throughout.
             grounds: what it was made from.
-            Z: the state-actions visited, one a step.
+            Z: the state-actions visited, one per step.
             complete: whether the episode went on to its horizon or a terminal state.
             so_far: the excess of all earlier episodes; None where it is not known.
             episodes: how many were played, this one included.

@@ -1,4 +1,4 @@
-"""Is an environment fit to learn in, is a kernel one, does an agent keep its promises? Findings one can act on.
+"""Checkers for environments, kernels, embeddings and agents.
 
 >>> import cmerl, gymnasium
 >>> cmerl.check_env(gymnasium.make("CartPole-v1")).ok

@@ -1,4 +1,4 @@
-"""The promises of an agent, each a function from an agent's class to what is wrong with it."""
+"""The contract of agents: each check is a function from an agent class to findings."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ class Subject:
 
     Attributes:
         make: makes it, as make(env, horizon=…, seed=…).
-        world: makes the world to try it in.
+        world: makes the environment to try it in.
         horizon: steps of an episode.
-        episodes: of a run.
+        episodes: episodes of each run.
         seed: of a run.
         directory: for files.
     """
@@ -53,7 +53,7 @@ class Witness(gymnasium.Wrapper[Any, Any, Any, Any]):
     """Writes down what was really paid, and may spoil it.
 
     Args:
-        env: the world.
+        env: the environment.
         end: the step after which each episode is over, alternately by an end and by truncation; None for never.
         spoil: the episode in which, after two steps, the reward is NaN; None for none.
     """
@@ -87,7 +87,7 @@ def bits(history: Sequence[EpisodeRecord]) -> Sequence[EpisodeRecord]:
 
 
 def difference(one: Sequence[EpisodeRecord], other: Sequence[EpisodeRecord]) -> str | None:
-    """Where two histories part, in words; None where they do not."""
+    """The first difference of two histories, in words; None if there is none."""
     for a, b in zip(bits(one), bits(other), strict=False):
         if not same(dataclasses.asdict(a), dataclasses.asdict(b)):
             return f"episode {a.episode} returned {a.ret:g} and {b.ret:g}, or differs in its metrics"
@@ -142,7 +142,7 @@ def check_history(subject: Subject) -> Iterator[Problem]:
 
 
 def check_seeds(subject: Subject) -> Iterator[Problem]:
-    """Equal seeds give equal runs, whatever global generators do."""
+    """Equal seeds give equal runs, independently of global generators."""
     runs = []
     for globally in (1, 2):
         with global_seeds(globally):
@@ -185,7 +185,7 @@ def check_saving(subject: Subject) -> Iterator[Problem]:
 
 
 def check_lessons(subject: Subject) -> Iterator[Problem]:
-    """An agent made again from the lessons of its episodes goes on as if nothing had happened."""
+    """An agent rebuilt from the lessons of its episodes goes on as if nothing had happened."""
     lessons: list[dict[str, Any]] = []
     agent = subject.agent()
     agent.learn(subject.episodes, callback=lambda agent, record: lessons.append(agent.lesson()))
@@ -236,7 +236,7 @@ def check_tables(subject: Subject) -> Iterator[Problem]:
 
 
 def check_bad_input(subject: Subject) -> Iterator[Problem]:
-    """What cannot be is refused in one sentence, by an error of cmerl."""
+    """Bad input raises a one-sentence error of cmerl."""
     agent = subject.agent().learn(1)
     before = bits(agent.history)
     attempts: dict[str, Callable[[], Any]] = {
@@ -303,7 +303,7 @@ def check_ends(subject: Subject) -> Iterator[Problem]:
 
 
 def check_ties(subject: Subject) -> Iterator[Problem]:
-    """Where all actions are alike, the seed decides."""
+    """Ties are broken by the seed."""
     env = subject.world()
     spaces = env.observation_space, env.action_space
     if not all(isinstance(space, gymnasium.spaces.Discrete) for space in spaces):

@@ -1,4 +1,4 @@
-"""Does an agent keep the promises of every agent? Findings, in the manner of scikit-learn's check_estimator."""
+"""Checks of an agent against the contract of all agents, like scikit-learn's check_estimator."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ WORLDS = ("cmerl/RiverSwim-v0", "cmerl/LinearQuadratic-v0", "cmerl/PBall2D-v0", 
 
 @dataclass(frozen=True)
 class AgentReport:
-    """What was found about an agent, the gravest first.
+    """Findings about an agent, the most severe first.
 
     Attributes:
         findings: what was found.
-        checks: names of the checks that were made.
+        checks: names of the checks that ran.
     """
 
     findings: tuple[Finding, ...]
@@ -37,7 +37,7 @@ class AgentReport:
 
     @property
     def ok(self) -> bool:
-        """Whether there was neither an error nor a warning."""
+        """True if there is neither an error nor a warning."""
         return all(f.severity == "note" for f in self.findings)
 
     @property
@@ -46,7 +46,7 @@ class AgentReport:
         return [f.name for f in self.findings]
 
     def __str__(self) -> str:
-        lines = [str(f) for f in self.findings] or ["nothing to complain about"]
+        lines = [str(f) for f in self.findings] or ["no problems found"]
         return "\n".join([*lines, f"checked: {', '.join(self.checks)}"])
 
 
@@ -59,16 +59,16 @@ def check_agent(
     seed: int = 0,
     only: Sequence[str] | None = None,
 ) -> AgentReport:
-    """Make and play an agent many times, and say which promises of an agent it breaks.
+    """Test an agent against the contract of all agents, and report violations.
 
     Args:
-        agent: a class of agents, a callable (env, *, horizon, seed) that makes one, or a registered name.
-        env: the world to try it in: an environment, an id, or a callable that makes one; by default a small world of
-            cmerl that it accepts.
+        agent: an agent class, a callable (env, *, horizon, seed) that returns an agent, or a registered name.
+        env: an environment, an id, or a callable that makes one; by default a small environment that the agent
+            accepts.
         horizon: steps per episode.
-        episodes: of a run.
+        episodes: episodes of each run.
         seed: of all runs.
-        only: names of the checks to make; by default all.
+        only: names of the checks to run; by default all.
     """
     factory = catalogue.find(agent) if isinstance(agent, str) else agent
     if not callable(factory):
@@ -100,7 +100,7 @@ def check_agent(
 
 
 def _world(factory: Callable[..., Agent], env: Any, horizon: int) -> Callable[[], gymnasium.Env[Any, Any]]:
-    """What makes the world to try an agent in."""
+    """What makes the environment to try an agent in."""
     if isinstance(env, gymnasium.Env):
         return lambda: copy.deepcopy(env)
     if isinstance(env, str):

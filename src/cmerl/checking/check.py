@@ -1,4 +1,4 @@
-"""The checks, each a function from what was played to findings."""
+"""The checks of environments, each a function from played episodes to findings."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ SOME, OTHER = 1, 2  # seeds of global generators
 
 
 def check_env(env: Env, *, horizon: int | None = None, seed: int = 0) -> Report:
-    """Play a few episodes and say what is wrong with an environment, beyond what Gymnasium's own checker looks for.
+    """Play a few episodes and report mistakes in an environment, beyond those that Gymnasium's checker finds.
 
     Args:
-        env: the environment; it is reset and stepped, and its global generators are put back as they were.
+        env: the environment; it is reset and stepped. Global generators are restored.
         horizon: steps per episode; defaults to the environment's own.
-        seed: of the actions that are tried.
+        seed: seed of the test actions.
     """
     if not isinstance(env, gymnasium.Env):
         raise InputError(f"env must be a Gymnasium environment, such as gymnasium.make({env!r}), not {env!r}")
@@ -223,7 +223,7 @@ def _check_outcome(found: dict[str, Finding], reward: Any, terminated: Any, trun
 
 
 def _check_repeatable(env: Env, first: Episode, seed: int) -> list[Finding]:
-    """The same seed and actions must give the same episode, whatever happened before and elsewhere.
+    """The same seed and actions must give the same episode, independently of earlier episodes and global state.
 
     Args:
         env: the environment.

@@ -1,4 +1,4 @@
-"""Does an embedding keep what the method promises? The facts of docs/method/algorithm.md, on whatever it is given."""
+"""Checks of an embedding against the facts of docs/method/algorithm.md."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FloatArray = NDArray[np.float64]
 def check_embedding(
     make: Callable[[], Any], X: FloatArray, Y: FloatArray, *, seed: int = 0, tolerance: float = 1e-6
 ) -> list[Finding]:
-    """Findings on an embedding, none where it keeps every promise.
+    """Test an embedding against facts of the method; the findings, empty if all hold.
 
     >>> import numpy as np
     >>> from cmerl import ConditionalMeanEmbedding
@@ -31,12 +31,12 @@ def check_embedding(
     []
 
     Args:
-        make: makes an empty embedding, with ``update``, ``weights``, ``std``, ``information_gain``, ``n``, ``kernel``
-            and ``lam``, as ``ConditionalMeanEmbedding`` has them.
+        make: returns an empty embedding with ``update``, ``weights``, ``std``, ``information_gain``, ``n``,
+            ``kernel`` and ``lam``, as in ``ConditionalMeanEmbedding``.
         X: inputs to learn from (n, d), n ≥ 4.
-        Y: what followed each (n, d').
-        seed: of the order in which they are given.
-        tolerance: differences up to which numbers count as equal, relative to the kernel's size; a sketch wants more.
+        Y: outputs (n, d').
+        seed: seed of the order of the data.
+        tolerance: largest difference that counts as equal, relative to the kernel; sketches need more.
     """
     X, Y = np.asarray(X, dtype=np.float64), np.asarray(Y, dtype=np.float64)
     rng = np.random.default_rng(seed)

@@ -1,4 +1,4 @@
-"""Episodes played with a record of everything that came back, as it was when it came."""
+"""Episodes played with a record of everything that the environment returned."""
 
 from __future__ import annotations
 

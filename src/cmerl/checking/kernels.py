@@ -1,4 +1,4 @@
-"""Is a function a kernel? Symmetry, positive semi-definiteness, diagonal, blocks and determinism on a sample."""
+"""Checks of a kernel on a sample: symmetry, positive semi-definiteness, diagonal, blocks, determinism."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ SINGLES = 6  # points that are asked for one by one
 
 @dataclass(frozen=True)
 class KernelReport:
-    """What was found about a kernel, the gravest first.
+    """Findings about a kernel, the most severe first.
 
     Attributes:
         findings: what was found.
-        points: how many points were looked at.
-        smallest: the smallest eigenvalue of their matrix; None where there is no matrix.
-        largest: the largest one.
+        points: number of points tested.
+        smallest: smallest eigenvalue of their matrix; None without a matrix.
+        largest: largest eigenvalue.
     """
 
     findings: tuple[Finding, ...]
@@ -34,7 +34,7 @@ class KernelReport:
 
     @property
     def ok(self) -> bool:
-        """Whether there was neither an error nor a warning."""
+        """True if there is neither an error nor a warning."""
         return all(f.severity == "note" for f in self.findings)
 
     @property
@@ -46,21 +46,21 @@ class KernelReport:
         return iter(self.findings)
 
     def __str__(self) -> str:
-        lines = [str(f) for f in self.findings] or ["nothing to complain about"]
+        lines = [str(f) for f in self.findings] or ["no problems found"]
         if self.smallest is not None:
             lines.append(f"eigenvalues on {self.points} points: from {self.smallest:.3g} to {self.largest:.3g}")
         return "\n".join(lines)
 
 
 def check_kernel(kernel: Any, points: Any, *, tolerance: float = 1e-8) -> KernelReport:
-    """Look at a kernel on a sample of points, and say what keeps it from being one.
+    """Test whether a function is a kernel on a sample of points.
 
-    A sample can only refute: a function that passes may still be indefinite elsewhere.
+    A sample can only refute: a function that passes may be indefinite on other points.
 
     Args:
         kernel: a kernel, or a function k(X, Y) → matrix.
-        points: a list of objects or an array (n, d), at least two, such as states that an agent meets.
-        tolerance: relative to the largest value, below which differences are rounding.
+        points: at least two points, as a list of objects or an array (n, d), such as visited states.
+        tolerance: relative difference below which values count as equal.
     """
     if not hasattr(points, "__len__") or len(points) < 2:
         raise InputError("check_kernel needs a list or an array of at least two points")

@@ -12,15 +12,15 @@ SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing about an environment.
+    """One finding.
 
     Attributes:
-        severity: an "error" makes learning fail or learn what is not so; a "warning" makes it worse or results not
-            reproducible; a "note" is good to know.
-        name: short, for scripts.
-        what: what was seen, and where, in one sentence.
+        severity: an "error" makes learning fail or learn something false; a "warning" makes learning worse or not
+            reproducible; a "note" is information.
+        name: short name, for scripts.
+        what: what happened and where, in one sentence.
         fix: what to do.
-        replay: Python that shows it again in a new ``env``, where it was seen at a step; else "".
+        replay: Python code that reproduces it in a new ``env``; "" if it did not occur at a step.
     """
 
     severity: Severity
@@ -36,14 +36,14 @@ class Finding:
 
 @dataclass(frozen=True)
 class Report:
-    """Everything that was found, the gravest first.
+    """Findings about an environment, the most severe first.
 
     Attributes:
         findings: what was found.
-        choices: what cmerl would do here by itself, in words.
-        steps: steps that were played to find out.
-        seconds_per_step: what a step took, on average.
-        seconds_per_reset: what a reset took.
+        choices: cmerl's automatic choices for this environment, in words.
+        steps: number of steps played.
+        seconds_per_step: mean time of a step.
+        seconds_per_reset: time of a reset.
     """
 
     findings: tuple[Finding, ...]
@@ -54,7 +54,7 @@ class Report:
 
     @property
     def ok(self) -> bool:
-        """Whether there was neither an error nor a warning."""
+        """True if there is neither an error nor a warning."""
         return all(f.severity == "note" for f in self.findings)
 
     @property
@@ -69,7 +69,7 @@ class Report:
         return len(self.findings)
 
     def __str__(self) -> str:
-        lines = [str(f) for f in self.findings] or ["nothing to complain about"]
+        lines = [str(f) for f in self.findings] or ["no problems found"]
         return "\n".join([*lines, *(f"{name}: {choice}" for name, choice in self.choices.items())])
 
     def as_dict(self) -> dict[str, Any]:

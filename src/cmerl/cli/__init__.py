@@ -64,7 +64,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except Exception as error:
         if not hasattr(error, "format_message"):  # typer's own errors are the user's mistakes, others are ours
             raise
-        code = _complain(error.format_message(), MISTAKE)
+        code = _complain(error.format_message() + _commands(error), MISTAKE)
     sys.exit(code if isinstance(code, int) else 0)
 
 
@@ -110,6 +110,13 @@ def _root(
 def _help(command: Callable[..., Any] | None) -> str:
     """A command's docstring, with its examples left as they stand."""
     return (inspect.getdoc(command) or "").replace("Examples:\n", "\b\nExamples:\n")
+
+
+def _commands(error: Exception) -> str:
+    """After a command that there is not: those that there are."""
+    group = getattr(getattr(error, "ctx", None), "command", None)
+    known = list(getattr(group, "commands", ()))
+    return f" There are {', '.join(known)}." if str(error).startswith("No such command") and known else ""
 
 
 def _complain(message: str, code: int) -> int:

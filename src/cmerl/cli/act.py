@@ -1,4 +1,4 @@
-"""``cmerl act``: an exported policy as a filter, observations in, actions out."""
+"""``cmerl act``: run an exported policy as a filter from observations to actions."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import typer
 
 
 def command(
-    policy: Annotated[Path, typer.Argument(metavar="PATH", help="A policy, as policy.export(path) writes it.")],
+    policy: Annotated[Path, typer.Argument(metavar="PATH", help="Policy file written by policy.export(path).")],
 ) -> int:
-    """Read observations from standard input, a line of JSON each, and write actions.
+    """Read observations and write the policy's actions.
 
-    The steps of an episode are counted from 0; an empty line begins another episode. A line may also say its step:
-    {"observation": [0.1, 0.2], "step": 3}.
+    Observations come from standard input, one JSON value per line; each gets one action on a line. Steps count from
+    0; an empty line begins a new episode. A line may also set its step: {"observation": [0.1, 0.2], "step": 3}.
 
     Examples:
         echo '[0.1, 0.2]' | cmerl act ball.policy

@@ -1,4 +1,4 @@
-"""``cmerl agents``: who there is to play."""
+"""``cmerl agents``: list agents and their options."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ def command(
     from cmerl import agents
 
     if name is not None:
-        agents.describe(name)  # an unknown name is told before anything is printed
+        agents.describe(name)  # raises for an unknown name before anything is printed
     for agent in agents.names() if name is None else [name]:
         typer.echo(f"{agent}: {agents.describe(agent)}")
         options = agents.parameters(agent)
         for option in options:
-            meaning = option.line or _elsewhere(option.name, options)
+            meaning = (option.line or _elsewhere(option.name, options)).replace("``", "")
             default = "" if option.default is None else f" = {option.default}"
             for line in _wrapped(f"{option.name}: {option.type}{default}", meaning):
                 typer.echo(line)

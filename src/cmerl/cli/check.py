@@ -1,4 +1,4 @@
-"""``cmerl check``: is an environment fit to learn in?"""
+"""``cmerl check``: find mistakes in an environment."""
 
 from __future__ import annotations
 
@@ -12,16 +12,18 @@ if TYPE_CHECKING:
 
 
 def command(
-    env: Annotated[str, typer.Argument(metavar="ENV", help="Id of an environment, such as CartPole-v1.")],
-    horizon: Annotated[int | None, typer.Option(help="Steps per episode, if not its own.", metavar="H")] = None,
-    seed: Annotated[int, typer.Option(help="Of the actions that are tried.", metavar="N")] = 0,
+    env: Annotated[str, typer.Argument(metavar="ENV", help="Environment id, such as CartPole-v1.")],
+    horizon: Annotated[
+        int | None, typer.Option(help="Steps per episode.  [default: the environment's]", metavar="H")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Seed of the test actions.", metavar="N")] = 0,
     allow_env_module: Annotated[
-        list[str] | None, typer.Option(help="Trust this module's environments.", metavar="M")
+        list[str] | None, typer.Option(help="Module whose environments you trust.", metavar="M")
     ] = None,
 ) -> int:
-    """Play a few episodes and say what is wrong with an environment.
+    """Play a few episodes and report mistakes in an environment.
 
-    Exit code 1 if something is: an error or a warning.
+    The exit code is 1 if there is an error or a warning.
 
     Examples:
         cmerl check MountainCar-v0
@@ -43,7 +45,7 @@ def command(
     if report.findings:
         console.print(_table(f"{env}: found", [(_coloured(f.severity), _lines(f)) for f in report]))
     else:
-        console.print(f"{env}: nothing to complain about")
+        console.print(f"{env}: no problems found")
     console.print(_table(f"{env}: automatic choices", list(report.choices.items())))
     console.print(
         f"{report.steps} steps played, {1000 * report.seconds_per_step:.2g} ms each; "
@@ -70,5 +72,5 @@ def _lines(finding: Finding) -> str:
     """A finding, in which rich is to find no markup but ours."""
     from rich.markup import escape
 
-    replay = f"\n[dim]to see it again:[/]\n{escape(finding.replay)}" if finding.replay else ""
+    replay = f"\n[dim]to reproduce:[/]\n{escape(finding.replay)}" if finding.replay else ""
     return f"{escape(finding.what)}\n[dim]{escape(finding.fix)}[/]{replay}"

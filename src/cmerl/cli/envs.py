@@ -1,4 +1,4 @@
-"""``cmerl envs``: what there is to run in."""
+"""``cmerl envs``: list environments."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ def command(
 ) -> int:
     """List the environments that can be made here.
 
-    First cmerl's worlds, whose optimum is known, then Gymnasium's: id, horizon (steps per episode), module. Where
-    there is a dash, say --horizon.
+    Lists cmerl's environments first, then Gymnasium's: id, horizon (steps per episode), module. A dash means that you
+    must give --horizon.
 
     Examples:
         cmerl envs
@@ -29,7 +29,10 @@ def command(
     if not found:
         from cmerl.errors import InputError
 
-        raise InputError(f"no environment's id contains {pattern!r}: cmerl envs lists all that can be made here")
+        raise InputError(
+            f"no environment's id contains {pattern!r}: cmerl envs lists all that can be made here, and with "
+            "--allow-env-module M those of module M"
+        )
     width = max(len(id) for id, _, _ in found)
     typer.echo(f"{'environment':<{width}}  {'horizon':>7}  module")
     for id, horizon, module in found:

@@ -1,4 +1,4 @@
-"""Options that several commands have."""
+"""Options shared by several commands."""
 
 from __future__ import annotations
 
@@ -11,14 +11,10 @@ LEVELS = ("debug", "info", "warning", "error")
 
 def _level(value: str) -> str:
     if value.lower() not in LEVELS:
-        raise typer.BadParameter(f"{value!r} is none of {', '.join(LEVELS)}")
+        raise typer.BadParameter(f"{value!r} must be one of {', '.join(LEVELS)}")
     return value.lower()
 
 
-Jobs = Annotated[int | None, typer.Option(help="Runs at a time.  [default: as many as there are cores]", metavar="J")]
-Tensorboard = Annotated[
-    bool, typer.Option("--tensorboard", help="Write curves for TensorBoard to DIR/tensorboard as well.")
-]
-LogLevel = Annotated[
-    str, typer.Option(help=f"What to be told of: {', '.join(LEVELS)}.", metavar="L", callback=_level)
-]
+Jobs = Annotated[int | None, typer.Option(help="Units at a time.  [default: number of cores]", metavar="J")]
+Tensorboard = Annotated[bool, typer.Option("--tensorboard", help="Also write TensorBoard curves to DIR/tensorboard.")]
+LogLevel = Annotated[str, typer.Option(help=f"Log level: {', '.join(LEVELS)}.", metavar="L", callback=_level)]

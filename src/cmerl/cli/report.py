@@ -1,4 +1,4 @@
-"""``cmerl report``: what happened, on one page."""
+"""``cmerl report``: one HTML page of a run."""
 
 from __future__ import annotations
 
@@ -9,15 +9,20 @@ import typer
 
 
 def command(
-    directory: Annotated[Path, typer.Argument(metavar="DIR", help="The directory of a run, finished or not.")],
+    directory: Annotated[
+        Path, typer.Argument(metavar="DIR", help="Directory of a run, finished or not, or of cmerl tune.")
+    ],
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", metavar="FILE", help="The page.  [default: DIR/report.html]")
+        Path | None,
+        typer.Option("-o", "--output", metavar="FILE", help="File of the page.  [default: DIR/report.html]"),
     ] = None,
     figures: Annotated[
-        Path | None, typer.Option(metavar="OUTDIR", help="Write figures for a paper there too: PDF, PNG, captions.")
+        Path | None, typer.Option(metavar="OUTDIR", help="Also write figures for a paper there: PDF, PNG, captions.")
     ] = None,
 ) -> int:
-    """Make one HTML page of a run that needs no network, and figures for a paper if wanted.
+    """Write a report of a run as one HTML page.
+
+    The page needs no network. --figures also writes figures for a paper.
 
     Examples:
         cmerl report runs/RiverSwim-v0-20250101-120000

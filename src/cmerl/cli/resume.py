@@ -1,4 +1,4 @@
-"""``cmerl resume``: go on with a run."""
+"""``cmerl resume``: continue an interrupted run."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from cmerl.cli.options import Jobs, LogLevel, Tensorboard
 
 
 def command(
-    directory: Annotated[Path, typer.Argument(metavar="DIR", help="The directory of a run that was interrupted.")],
+    directory: Annotated[Path, typer.Argument(metavar="DIR", help="Directory of the interrupted run.")],
     jobs: Jobs = None,
     address: Annotated[
-        str | None, typer.Option(help="Of the Ray cluster to join, if the run was on one.", metavar="A")
+        str | None, typer.Option(help="Address of the Ray cluster, if the run used one.", metavar="A")
     ] = None,
     allow_env_module: Annotated[
-        list[str] | None, typer.Option(help="Trust this module, which the run's environments come from.", metavar="M")
+        list[str] | None, typer.Option(help="Module whose environments and agents you trust.", metavar="M")
     ] = None,
     tensorboard: Tensorboard = False,
     log_level: LogLevel = "warning",
 ) -> int:
-    """Go on with an interrupted run.
+    """Continue an interrupted run.
 
     Examples:
         cmerl resume runs/RiverSwim-v0-20250101-120000
 
-    What comes out is what the run would have given without the interruption, bit for bit. Runs that failed are tried
-    again. A run directory may be somebody else's: modules and addresses that it names must be named again here.
+    The result is the same, bit for bit, as without the interruption. Failed units are tried again. A run directory
+    may come from somebody else, so you must repeat the modules and addresses that it names.
     """
     from cmerl.cli.session import board_of, session
 

@@ -17,32 +17,36 @@ def command(
     ],
     agent: Annotated[
         list[str] | None,
-        typer.Option(help="Who plays; repeat it to compare.  [default: cme-rl]", metavar="NAME", show_default=False),
+        typer.Option(
+            help="Agent to run; repeat to compare several.  [default: cme-rl]", metavar="NAME", show_default=False
+        ),
     ] = None,
-    episodes: Annotated[int | None, typer.Option(help="Episodes of each run.  [default: 100]", metavar="N")] = None,
-    seeds: Annotated[int | None, typer.Option(help="Runs of each agent, seeds 0 … K−1.", metavar="K")] = None,
+    episodes: Annotated[int | None, typer.Option(help="Episodes per run.  [default: 100]", metavar="N")] = None,
+    seeds: Annotated[int | None, typer.Option(help="Number of seeds: 0 … K−1.  [default: 1]", metavar="K")] = None,
     horizon: Annotated[
         int | None, typer.Option(help="Steps per episode.  [default: the environment's]", metavar="H")
     ] = None,
     out: Annotated[
-        Path | None, typer.Option(help="Where results go.  [default: a new directory in runs/]", metavar="DIR")
+        Path | None, typer.Option(help="Run directory.  [default: a new one in runs/]", metavar="DIR")
     ] = None,
-    engine: Annotated[str | None, typer.Option(help="local or ray.  [default: local]", metavar="NAME")] = None,
-    address: Annotated[str | None, typer.Option(help="Of a Ray cluster to join.", metavar="A")] = None,
+    engine: Annotated[
+        str | None, typer.Option(help="Engine: local or ray.  [default: local]", metavar="NAME")
+    ] = None,
+    address: Annotated[str | None, typer.Option(help="Address of a Ray cluster to join.", metavar="A")] = None,
     jobs: Jobs = None,
     allow_env_module: Annotated[
         list[str] | None,
-        typer.Option(help="A module, other than Gymnasium's, that environments may come from.", metavar="M"),
+        typer.Option(help="Module whose environments and agents you trust; may be repeated.", metavar="M"),
     ] = None,
     step_timeout: Annotated[
-        float | None, typer.Option(help="Seconds that an environment may take over a step.", metavar="S")
+        float | None, typer.Option(help="Seconds that a step of an environment may take.", metavar="S")
     ] = None,
     tensorboard: Tensorboard = False,
     log_level: LogLevel = "warning",
 ) -> int:
     """Run agents in environments.
 
-    Several seeds at a time, into a directory of results that can be resumed and reported on.
+    Plays every agent with every seed in every environment and stores the results in a run directory.
 
     Examples:
         cmerl run cmerl/RiverSwim-v0
@@ -51,8 +55,8 @@ def command(
         cmerl run MiniGrid-Empty-5x5-v0 --allow-env-module minigrid
         cmerl run experiment.toml --out runs/mine
 
-    A spec says the same and more: options of environments and agents, wrappers, lists of seeds. What is given here
-    goes before what the spec says. Ctrl-C stops; cmerl resume DIR goes on.
+    A spec can also set options of environments and agents, wrappers and lists of seeds. Options of the command line
+    override the spec. Ctrl-C stops the run; cmerl resume DIR continues it.
     """
     from cmerl.cli.session import board_of, session
     from cmerl.experiments.runner import check, load_spec, new_directory
@@ -79,7 +83,7 @@ def command(
 
 
 def command_line() -> str:
-    """What was typed."""
+    """The command as the user typed it."""
     import shlex
 
     return shlex.join(["cmerl", *sys.argv[1:]])

@@ -1,9 +1,9 @@
-"""A run at the terminal: signals, log, bars, and the last words."""
+"""A run at the terminal: signals, log, progress bars and summary."""
 
 from __future__ import annotations
 
 import logging
-import shlex
+import shutil
 import signal
 import sys
 from collections.abc import Iterator, Sequence
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from cmerl.cli import FAILED_UNIT, INTERRUPTED, TERMINATED
-from cmerl.experiments.failures import told, what_now
+from cmerl.experiments.failures import resuming, told, what_now
 from cmerl.experiments.results import Results
 from cmerl.experiments.runner import resume
 
@@ -43,14 +43,18 @@ def session(
             results = _play(directory, board, options)
     except KeyboardInterrupt as interrupt:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # the workers are gone: what is left takes no time
-        typer.echo(f"stopped; go on with: cmerl resume {shlex.quote(str(directory))}", err=True)
+        typer.echo(f"stopped; go on with: {resuming(directory, modules, address)}", err=True)
         return TERMINATED if isinstance(interrupt, _Terminated) else INTERRUPTED
-    typer.echo(table(results.summary()))
+    summary = results.summary()
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    typer.echo(table(summary, width, results.spec.episodes))
+    if note := few_seeds(summary):
+        typer.echo(note)
     failures = results.failures
     for words, where in told(failures):
         typer.echo(f"cmerl: {words}" + (f"\n       at {where}" if where else ""), err=True)
     if failures:
-        typer.echo(f"cmerl: {what_now(len(failures), len(results.units), directory)}", err=True)
+        typer.echo(f"cmerl: {what_now(len(failures), len(results.units), directory, modules)}", err=True)
     typer.echo(f"results in {directory}")
     return FAILED_UNIT if failures else 0
 
@@ -73,25 +77,50 @@ def board_of(directory: Path, wanted: bool) -> TensorBoard | None:
     return TensorBoard(directory / "tensorboard")
 
 
-def table(summary: dict[str, Any]) -> str:
-    """The summary for people: one row for each environment and agent."""
-    head = ("environment", "agent", "seeds", "episodes", "mean return", "cumulative regret", "s / episode")
+HEAD = ("environment", "agent", "seeds", "episodes", "mean return", "cumulative regret", "s / episode")
+FEWEST = 6  # seeds for which a bootstrap interval is worth its name
+
+
+def table(summary: dict[str, Any], width: int | None = None, planned: int | None = None) -> str:
+    """The summary for people: a row for each environment and agent, or a few lines where rows are too wide.
+
+    Args:
+        summary: of a run.
+        width: of the terminal, if there is one.
+        planned: episodes that each unit was to have; fewer are shown as so many of them.
+    """
     rows = [
         (
             row["env"],
             row["agent"],
             str(row["seeds"]),
-            str(row["episodes"]),
+            str(row["episodes"]) + (f" of {planned}" if planned is not None and row["episodes"] < planned else ""),
             _estimate(row["return"]),
             _estimate(row["cumulative_regret"]),
             "–" if row["seconds_per_episode"] is None else f"{row['seconds_per_episode']:.3g}",
         )
         for row in summary["results"]
     ]
-    widths = [max(len(row[i]) for row in (head, *rows)) for i in range(len(head))]
+    widths = [max(len(row[i]) for row in (HEAD, *rows)) for i in range(len(HEAD))]
+    if width is not None and sum(widths) + 2 * (len(HEAD) - 1) > width:
+        return "\n".join(_in_lines(row) for row in rows)
     return "\n".join(
-        "  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in (head, *rows)
+        "  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in (HEAD, *rows)
     )
+
+
+def _in_lines(row: Sequence[str]) -> str:
+    """A row for a narrow terminal; what is not known is left out."""
+    cells = [f"  {name:<17}  {cell}" for name, cell in zip(HEAD[2:], row[2:], strict=True) if cell != "–"]
+    return "\n".join([f"{row[0]} · {row[1]}", *cells])
+
+
+def few_seeds(summary: dict[str, Any]) -> str:
+    """What to think of intervals from few seeds."""
+    seeds = [row["seeds"] for row in summary["results"] if row["return"] is not None]
+    if not seeds or not 1 < min(seeds) < FEWEST:
+        return ""
+    return f"intervals of fewer than {FEWEST} seeds are too narrow: --seeds 8 gives better ones"
 
 
 def _estimate(estimate: dict[str, Any] | None) -> str:

@@ -1,4 +1,4 @@
-"""``cmerl theory``: what the theorems promise, as numbers."""
+"""``cmerl theory``: the theorems as numbers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ from cmerl.cli import theory_words
 if TYPE_CHECKING:
     from cmerl.theory import Setting
 
-HELP = """Tell what the theorems promise, as numbers: information gain, radii, regret, episodes for a PAC policy.
+HELP = """Evaluate the theorems as numbers.
+
+Information gain, radii, regret, episodes for a PAC policy.
 
 \b
 Examples:
@@ -24,18 +26,18 @@ Examples:
 
 command = typer.Typer(help=HELP, no_args_is_help=True)
 
-Env = Annotated[str, typer.Option(help="A finite world whose sizes to take.", metavar="ID")]
-States = Annotated[int, typer.Option(help="States, with delta kernels.", metavar="S")]
-Actions = Annotated[int, typer.Option(help="Actions.", metavar="A")]
+Env = Annotated[str, typer.Option(help="Finite environment whose sizes to use.", metavar="ID")]
+States = Annotated[int, typer.Option(help="Number of states, with delta kernels.", metavar="S")]
+Actions = Annotated[int, typer.Option(help="Number of actions.", metavar="A")]
 Horizon = Annotated[
-    int, typer.Option(help="Steps per episode.  [default: the world's, or 10]", metavar="H", show_default=False)
+    int, typer.Option(help="Steps per episode.  [default: the environment's, or 10]", metavar="H", show_default=False)
 ]
-Features = Annotated[int, typer.Option(help="A linear kernel of so many features instead.", metavar="D")]
+Features = Annotated[int, typer.Option(help="Number of features of a linear kernel, instead of states.", metavar="D")]
 BV = Annotated[float, typer.Option("--B-V", help="Bound on the norm of values, for --features.")]
 BP = Annotated[float, typer.Option("--B-P", help="Bound on the norm of the transition operator, for --features.")]
-Lam = Annotated[float, typer.Option(help="The ridge.")]
-Delta = Annotated[float, typer.Option(help="Failure probability.")]
-Zeta = Annotated[float, typer.Option(help="Misspecification.")]
+Lam = Annotated[float, typer.Option(help="Ridge λ.")]
+Delta = Annotated[float, typer.Option(help="Failure probability δ.")]
+Zeta = Annotated[float, typer.Option(help="Misspecification ζ.")]
 Output = Annotated[
     Path | None, typer.Option("--output", "-o", help="Also write FILE.csv, FILE.json or a figure.", metavar="FILE")
 ]
@@ -48,12 +50,12 @@ def gain(
     kernel: Annotated[str, typer.Option(help="delta, linear, rbf or matern.")] = "delta",
     points: Annotated[int, typer.Option(help="Points of a delta kernel, or of the grid.", metavar="M")] = 12,
     dimension: Annotated[int, typer.Option(help="Features of a linear kernel, or dimensions.", metavar="D")] = 2,
-    lengthscale: Annotated[float, typer.Option(help="Of rbf and matern.")] = 0.3,
-    counts: Annotated[str, typer.Option(help="N, separated by commas.")] = COUNTS,
+    lengthscale: Annotated[float, typer.Option(help="Lengthscale of rbf and matern.")] = 0.3,
+    counts: Annotated[str, typer.Option(help="Values of N, separated by commas.")] = COUNTS,
     lam: Lam = 1.0,
     output: Output = None,
 ) -> int:
-    """Show the maximal information gain, and how much of it is known.
+    """Show bounds on the maximal information gain.
 
     Examples:
         cmerl theory gain --points 12
@@ -84,16 +86,16 @@ def radius(
     episodes: Annotated[str, typer.Option(help="Numbers of episodes, separated by commas.")] = COUNTS,
     output: Output = None,
 ) -> int:
-    """Show the radius of every mode at its largest.
+    """Show the largest radius of every mode.
 
     Examples:
         cmerl theory radius --env cmerl/RiverSwim-v0
     """
-    setting = _setting(env, states, actions, horizon, features, b_v, b_p, lam, delta, 0.0)
+    setting, sizes = _setting(env, states, actions, horizon, features, b_v, b_p, lam, delta, 0.0)
     from cmerl.theory import tables
 
     rows = tables.radius_rows(setting, _wholes(episodes))
-    about = theory_words.constants(setting)
+    about = theory_words.constants(setting, sizes)
     return _show("confidence radii at their largest", rows, output, about, theory_words.radius_verdict(rows))
 
 
@@ -112,17 +114,19 @@ def regret(
     episodes: Annotated[str, typer.Option(help="Numbers of episodes, separated by commas.")] = COUNTS,
     output: Output = None,
 ) -> int:
-    """Show the regret bounds of Thm 2, or with misspecification of Thm 3, and when they begin to say something.
+    """Show regret bounds and when they are non-trivial.
+
+    The bounds are those of Thm 2, and with misspecification of Thm 3.
 
     Examples:
         cmerl theory regret --env cmerl/RiverSwim-v0 -o bounds.json
         cmerl theory regret --states 6 --actions 2 --horizon 20 --zeta 0.01 -o bounds.pdf
     """
-    setting = _setting(env, states, actions, horizon, features, b_v, b_p, lam, delta, zeta)
+    setting, sizes = _setting(env, states, actions, horizon, features, b_v, b_p, lam, delta, zeta)
     from cmerl.theory import tables
 
     rows = tables.regret_rows(setting, _wholes(episodes))
-    about = theory_words.constants(setting)
+    about = theory_words.constants(setting, sizes)
     return _show("bounds on cumulative regret", rows, output, about, theory_words.regret_verdict(rows))
 
 
@@ -142,17 +146,19 @@ def pac(
     failure: Annotated[float, typer.Option(help="Probability that the draw of the policy fails.")] = 0.1,
     output: Output = None,
 ) -> int:
-    """Show how many episodes make a policy drawn from those played epsilon-optimal.
+    """Show the episodes needed for an epsilon-optimal policy.
+
+    The policy is drawn from those played.
 
     Examples:
         cmerl theory pac --env cmerl/RiverSwim-v0 --epsilon 0.5,1
     """
-    setting = _setting(env, states, actions, horizon, features, b_v, b_p, lam, delta, zeta)
+    setting, sizes = _setting(env, states, actions, horizon, features, b_v, b_p, lam, delta, zeta)
     from cmerl.theory import tables
 
     rows = tables.pac_rows(setting, _numbers(epsilon, float), failure)
     title = f"episodes until ε-optimal with probability {1 - delta - failure:g}"
-    return _show(title, rows, output, theory_words.constants(setting), theory_words.pac_verdict(rows))
+    return _show(title, rows, output, theory_words.constants(setting, sizes), theory_words.pac_verdict(rows))
 
 
 def _setting(
@@ -166,26 +172,26 @@ def _setting(
     lam: float,
     delta: float,
     zeta: float,
-) -> Setting:
+) -> tuple[Setting, dict[str, int]]:
+    """The constants, and the sizes that they are of."""
     from cmerl.theory import tables
 
     if features:
-        return tables.linear_setting(features, horizon or 10, B_V=b_v, B_P=b_p, lam=lam, delta=delta, zeta=zeta)
+        linear = tables.linear_setting(features, horizon or 10, B_V=b_v, B_P=b_p, lam=lam, delta=delta, zeta=zeta)
+        return linear, {"D": features}
     if env:
-        import gymnasium
-
         import cmerl
         from cmerl.errors import InputError
+        from cmerl.experiments.environments import make_environment
+        from cmerl.experiments.spec import EnvironmentSpec
 
-        try:
-            world = gymnasium.make(env)
-        except gymnasium.error.Error as error:
-            raise InputError(f"there is no environment {env!r}: {error}") from None
+        world = make_environment(EnvironmentSpec(id=env, options={}))
         model = cmerl.oracles.finite_model(world)
         if model is None:
-            raise InputError(f"{env!r} is not a finite world whose model is known: give --states and --actions")
+            raise InputError(f"{env!r} is not a finite environment with known dynamics: give --states and --actions")
         (states, actions), horizon = model.R.shape, horizon or cmerl.agents.base.find_horizon(world, None)
-    return tables.finite_setting(states, actions, horizon or 10, lam=lam, delta=delta, zeta=zeta)
+    finite = tables.finite_setting(states, actions, horizon or 10, lam=lam, delta=delta, zeta=zeta)
+    return finite, {"S": states, "A": actions}
 
 
 def _numbers(text: str, kind: Callable[[str], Any]) -> list[Any]:
@@ -202,7 +208,7 @@ def _wholes(text: str) -> list[int]:
 
 
 def _show(title: str, rows: list[dict[str, Any]], output: Path | None, constants: str, verdict: str) -> int:
-    """Print a table with its constants, a legend and a verdict, and write it to a file whose ending says how."""
+    """Print a table with its constants, a legend and a verdict; write it to a file in the format of its suffix."""
     from rich.console import Console
     from rich.table import Table
 

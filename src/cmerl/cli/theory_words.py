@@ -1,4 +1,4 @@
-"""What surrounds a table of ``cmerl theory``: its constants, a legend, and what it comes to in words."""
+"""Constants, legend and verdict of the tables of ``cmerl theory``."""
 
 from __future__ import annotations
 
@@ -26,9 +26,10 @@ LEGEND = {
 }
 
 
-def constants(setting: Setting) -> str:
+def constants(setting: Setting, sizes: dict[str, int]) -> str:
     """The constants that the numbers are for."""
     named = {
+        **sizes,
         "H": setting.horizon,
         "λ": setting.lam,
         "δ": setting.delta,

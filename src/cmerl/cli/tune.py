@@ -15,20 +15,20 @@ if TYPE_CHECKING:
 
 
 def command(
-    spec: Annotated[Path, typer.Argument(metavar="SPEC", help="A spec with a table [tune]: a .toml or .json file.")],
+    spec: Annotated[Path, typer.Argument(metavar="SPEC", help="Spec with a table [tune]: a .toml or .json file.")],
     trials: Annotated[
-        int | None, typer.Option(help="Settings to try.  [default: the spec's, or 30]", metavar="N")
+        int | None, typer.Option(help="Number of settings to try.  [default: the spec's, or 30]", metavar="N")
     ] = None,
     out: Annotated[
-        Path | None, typer.Option(help="Where everything goes.  [default: runs/NAME-tuned]", metavar="DIR")
+        Path | None, typer.Option(help="Directory of the search.  [default: runs/NAME-tuned]", metavar="DIR")
     ] = None,
     jobs: Jobs = None,
 ) -> int:
     """Search an agent's options.
 
-    Settings are compared on tuning seeds; the best then meets the default on other seeds, those of the spec. Ctrl-C
-    stops; the same command goes on, and with more --trials it searches further. An improvement is always positive.
-    cmerl report DIR makes a page of it.
+    Compares settings on tuning seeds, then the best with the default on the other seeds of the spec. An improvement
+    is always positive. Ctrl-C stops the search; the same command continues it, and a larger --trials extends it.
+    cmerl report DIR writes a report.
 
     Examples:
         cmerl tune experiment.toml
@@ -42,14 +42,14 @@ def command(
     try:
         found = tuning.tune(spec, out=directory, say=typer.echo, jobs=jobs, **settings)
     except KeyboardInterrupt:
-        typer.echo("stopped; the same command goes on", err=True)
+        typer.echo("stopped; run the same command to continue", err=True)
         return INTERRUPTED
     typer.echo(summary(found))
     return 0
 
 
 def summary(found: Tuned) -> str:
-    """What came of it, for people."""
+    """The result in words."""
     lines = [
         f"{found.trials} trials on seeds {_listed(found.tuning_seeds)}"
         + (f", {found.failed} failed" * bool(found.failed))

@@ -1,4 +1,4 @@
-"""``cmerl watch``: the page of a run while it goes on."""
+"""``cmerl watch``: the report of a run while it is running."""
 
 from __future__ import annotations
 
@@ -9,15 +9,17 @@ import typer
 
 
 def command(
-    directory: Annotated[Path, typer.Argument(metavar="DIR", help="The directory of a run that goes on.")],
+    directory: Annotated[Path, typer.Argument(metavar="DIR", help="Directory of the run.")],
     open_browser: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
 ) -> int:
-    """Show a run while it goes on, in a browser on this machine only; Ctrl-C ends the showing, not the run.
+    """Serve the live report of a run to this machine.
+
+    Ctrl-C stops the server, not the run.
 
     Examples:
         cmerl watch runs/RiverSwim-v0-20250101-120000
 
-    The run may be stopped and resumed meanwhile: the page follows.
+    The page follows a run that is stopped and resumed.
     """
     from cmerl.report import serve
 

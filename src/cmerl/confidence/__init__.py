@@ -1,6 +1,6 @@
-"""Confidence: radii, bonus modes, and the confidence set as an object."""
+"""Confidence: radii, bonus modes and confidence sets."""
 
-from cmerl.confidence.auto import Auto, AutoProvable, Candidate, scales
+from cmerl.confidence.balanced import Balanced, BalancedProvable, Candidate, scales
 from cmerl.confidence.counting import KL, Guarded
 from cmerl.confidence.estimates import Interval, operator_norm
 from cmerl.confidence.modes import Greedy, Mode, Practical, Sigma
@@ -23,8 +23,8 @@ from cmerl.confidence.terms import BonusTerms, ValueNorms
 __all__ = [
     "KL",
     "MODES",
-    "Auto",
-    "AutoProvable",
+    "Balanced",
+    "BalancedProvable",
     "BonusTerms",
     "Candidate",
     "ConfidenceSet",

@@ -1,4 +1,4 @@
-"""The modes that prove from counts, in finite worlds with delta kernels: KL optimism, and a guard on the default."""
+"""Modes with proofs from counts, for finite MDPs with delta kernels: KL optimism, and the guard."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from cmerl.validation.numbers import check_not_negative
 
 @dataclass(frozen=True, kw_only=True)
 class KL(Mode):
-    """Optimism within Kullback–Leibler balls around what was counted: the recommended provable mode.
+    """Optimism within Kullback–Leibler balls around the empirical distributions: the recommended provable mode.
 
     Q_h(z) = R(z) + max{q·V_{h+1} : KL(p̂(z)‖q) ≤ β_n/n}. It needs no constants.
 
     Args:
-        growth: a new plan is made when the count of a state-action has grown by this share since the last one.
+        growth: replan when the count of a state-action has grown by this share since the last plan.
     """
 
     name: ClassVar[str] = "kl"
@@ -34,11 +34,11 @@ class KL(Mode):
 
     @property
     def uses_sigma(self) -> bool:
-        """Counts serve in place of σ."""
+        """False: it uses counts."""
         return False
 
     def check(self, problem: Problem) -> None:
-        """Only delta kernels make a world that can be counted."""
+        """Raise unless the kernels are delta kernels."""
         if problem.tabular is None:
             raise MissingConstantError(
                 f"bonus {self.name!r} counts, so it needs delta kernels on Discrete spaces: use those, or "
@@ -48,20 +48,21 @@ class KL(Mode):
     def bonus(
         self, problem: Problem, data: KernelEmbedding, *, episode: int, step: int, norms: ValueNorms | None
     ) -> BonusTerms:
-        """A maximum within a ball is no multiple of σ, so never asked for."""
+        """Not used: the plan maximises within a ball."""
         raise InputError(f"bonus {self.name!r} is not a multiple of σ: ask the plan, plan.bonus(states, step)")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Guarded(KL):
-    """The practical mode's plan while its account covers it, else that of ``KL``.
+    """The practical plan while its account covers it, else the plan of ``KL``.
 
-    U bounds V*, L(π) and U(π) the value of a policy π. An episode that plays π loses at most U − L(π), and puts
-    κ·(U(π) − L(π)) less that into an account. Practical's policy is played if the account stays at 0 or above, from
-    every first state seen so far. So all episodes lose at most κ times the widths of the bounds on what was played.
+    U bounds V*, L(π) and U(π) the value of a policy π. An episode that plays π loses at most U − L(π). It adds
+    κ·(U(π) − L(π)) minus that to an account. The practical policy is played if the account stays at 0 or above from
+    every first state seen so far. So all episodes together lose at most κ times the widths of the bounds on the
+    policies played.
 
     Args:
-        kappa: κ ≥ 1; the larger, the more is left to the practical plan.
+        kappa: κ ≥ 1; larger values allow more practical plans.
         prior_scale: of the practical plan, as in ``Practical``.
         growth: as in ``KL``.
     """
@@ -74,9 +75,9 @@ class Guarded(KL):
         super().__post_init__()
         check_not_negative("prior_scale", self.prior_scale)
         if not self.kappa >= 1.0:
-            raise InputError(f"kappa must be a number from 1 on, not {self.kappa!r}")
+            raise InputError(f"kappa must be a number of at least 1, not {self.kappa!r}")
 
     @property
     def practical(self) -> Practical:
-        """The mode whose plans are guarded."""
+        """The guarded mode."""
         return Practical(prior_scale=self.prior_scale)

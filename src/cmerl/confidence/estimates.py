@@ -1,4 +1,4 @@
-"""What data say about the constants that proofs ask for: an interval for ‖Θ_P‖_HS that holds with probability 1 − δ.
+"""Estimates of the constants of proofs: an interval for ‖Θ_P‖_HS that holds with probability 1 − δ.
 
 Let Φ hold the features of the state-actions seen, W = Σ ε_i φ_iᵀ the noise, and A = Σ φ_iφ_iᵀ with eigenvalues κ_j
 and eigenvectors u_j. Then Σ ψ_i φ_iᵀ = Θ_P A + W, so on the first k directions
@@ -42,16 +42,16 @@ def operator_norm(
     B_psi: float,
     exhaustive: bool,
 ) -> Interval:
-    """Bounds on ‖Θ_P‖_HS that hold when the noise stays within ``noise_radius``, whatever B_P is.
+    """Bounds on ‖Θ_P‖_HS that hold when the noise stays within ``noise_radius``, for any B_P.
 
     Args:
         K_phi: kernel of the state-actions (m, m).
         K_psi: kernel of the next states (S, S).
-        transitions: how often each led to each (m, S).
+        transitions: transition counts (m, S).
         lam: the ridge λ that the noise radius is for.
         noise_radius: β_noise, from ``confidence.noise_radius``.
         B_psi: bound on √k_ψ(s, s).
-        exhaustive: whether the m state-actions are all there are; otherwise there is no upper bound.
+        exhaustive: True if the m state-actions are all; otherwise there is no upper bound.
     """
     counts = transitions.sum(axis=1)
     root = np.sqrt(counts)

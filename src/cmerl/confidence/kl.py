@@ -1,4 +1,4 @@
-"""Kullback–Leibler confidence balls around an empirical law: their radii, and the extreme mean within one.
+"""Kullback–Leibler confidence balls around an empirical distribution: their radii, and the extreme mean within one.
 
 Proofs are in docs/method/proofs.md. Everything is vectorised: a law is a row of weights on K atoms, and leading axes
 are independent problems.
@@ -23,7 +23,7 @@ LARGE, SMALL = 600.0, 30.0  # −log x below which x = 0 will do: what float64 c
 
 @dataclass(frozen=True)
 class CountingBudget:
-    """How one δ is shared out where everything is proven from counts.
+    """The division of δ for proofs from counts.
 
     Attributes:
         delta: the failure probability of all claims together.
@@ -44,7 +44,7 @@ class CountingBudget:
 
     @property
     def laws(self) -> float:
-        """For the balls around transition laws that hold whatever function is averaged."""
+        """For balls around transition distributions that hold for every function."""
         return self.delta / (8 if self.learned_reward else 4)
 
     @property
@@ -100,10 +100,10 @@ def least_mean(
     """min{q·d : KL(p‖q) ≤ ε}, over laws q on the atoms and on one more where d is 0.
 
     By duality it is the maximum over x ≥ 0 of x·(exp(Σp·log(1 + d/x) − ε) − 1). Every x gives a value that is not too
-    large, so the answer errs on the safe side whatever the error of the solver, and that is of second order.
+    large, so solver errors are on the safe side and of second order.
 
     Args:
-        p: laws (…, K); a row of zeros is a law of which nothing is known, with answer 0.
+        p: distributions (…, K); a row of zeros is unknown, with result 0.
         d: the function, from 0 on (…, K).
         eps: the radii ε > 0 (…).
         start: where the search begins, as returned by a similar call (…).

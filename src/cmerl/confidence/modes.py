@@ -1,4 +1,4 @@
-"""Bonus modes: how much optimism each state-action deserves.
+"""Bonus modes: the bonus of each state-action.
 
 A bonus at state-action z and step h has the form a_h·σ(z) + b_h·σ²(z) + c_h·λ‖M⁻¹φ(z)‖ + ζ(1 + ‖α(z)‖₁); a mode says
 what a_h, b_h, c_h and ζ are. Values are in shifted units (rewards start at 0), so ``width`` = r_max − r_min plays the
@@ -27,11 +27,11 @@ FloatArray = NDArray[np.float64]
 
 @dataclass(frozen=True, kw_only=True)
 class Mode(ABC):
-    """A rule for the transition bonus. Modes are plain values: equal options make equal modes."""
+    """A bonus mode. Modes are values: equal options make equal modes."""
 
     name: ClassVar[str]
     provable: ClassVar[bool] = True
-    to_the_letter: ClassVar[bool] = False  # Alg. 1: V clipped only from above at H, a bonus at the last step too
+    literal_algorithm1: ClassVar[bool] = False  # Alg. 1: V clipped only from above at H, a bonus at the last step too
     rewards_too: ClassVar[bool] = False  # the bonus stands for an unknown reward as well: the last step has one too
     needs_norms: ClassVar[bool] = False  # wants ValueNorms of V_{h+1}
     from_counts: ClassVar[bool] = False  # plans from counts in a finite world rather than by bonuses
@@ -40,24 +40,24 @@ class Mode(ABC):
 
     @property
     def uses_sigma(self) -> bool:
-        """Whether bonuses depend on σ."""
+        """True if bonuses depend on σ."""
         return True
 
     @property
     def optimism(self) -> float:
-        """What unseen state-actions are worth, in units of the most that can be left; 0 for no prior."""
+        """Prior value of unseen state-actions, in units of the largest possible remaining return; 0 for no prior."""
         return 0.0
 
     @property
     def near(self) -> float:
-        """How far from V the function may be whose norms are wanted; 0 for V itself."""
+        """Norms are those of a function within this distance of V; 0 for V itself."""
         return 0.0
 
     def check(self, problem: Problem) -> None:
-        """Raise a typed error now rather than in the first plan."""
+        """Raise an error if something is missing, before the first plan."""
 
     def caveat(self) -> str | None:
-        """Why a provable mode proves nothing with these options, or None."""
+        """Why these options void the proof, or None."""
         return None
 
     @abstractmethod
@@ -69,7 +69,7 @@ class Mode(ABC):
     def excess(
         self, problem: Problem, data: KernelEmbedding, *, episode: int, step: int, norms: ValueNorms | None
     ) -> BonusTerms:
-        """The most by which Q_h, reward aside, can exceed E[V_{h+1}]: the bonus, and an error as large as it.
+        """The most by which Q_h, without the reward, can exceed E[V_{h+1}]: twice the bonus.
 
         In modes that prove nothing it is what they would have to claim.
         """
@@ -85,7 +85,7 @@ class Mode(ABC):
         *,
         episode: int,
     ) -> bool:
-        """Whether the event that the proof rests on happened: Θ_P ∈ C_t, or what stands in its place.
+        """True if the event of the proof holds: Θ_P ∈ C_t, or the mode's own event.
 
         Args:
             problem: sizes and constants.
@@ -100,14 +100,14 @@ class Mode(ABC):
 
 @dataclass(frozen=True, kw_only=True)
 class Practical(Mode):
-    """An optimistic prior mean in place of a bonus: away from data Q reverts to the most that can be left.
+    """Optimistic initialisation instead of a bonus: without data Q is the largest possible remaining return.
 
-    It carries no proof: its optimism decays like λ/N, faster than the noise.
+    It has no proof: its optimism decays like λ/N, faster than the noise.
 
     Args:
         sigma_scale: adds a bonus sigma_scale · (value left) · σ on top.
-        prior_scale: the prior mean in units of the most that can be left: less than 1 is reckless, more explores
-            longer.
+        prior_scale: the prior mean in units of the largest possible remaining return; below 1 is risky, above 1
+            explores longer.
     """
 
     name: ClassVar[str] = "practical"
@@ -122,7 +122,7 @@ class Practical(Mode):
 
     @property
     def optimism(self) -> float:
-        """The prior is this multiple of the most that can be left."""
+        """The prior is this multiple of the largest possible remaining return."""
         return self.prior_scale
 
     @property
@@ -133,13 +133,13 @@ class Practical(Mode):
     def bonus(
         self, problem: Problem, data: KernelEmbedding, *, episode: int, step: int, norms: ValueNorms | None
     ) -> BonusTerms:
-        """Only the optional bonus; the prior is the planner's affair."""
+        """The optional bonus only; the planner adds the prior."""
         return BonusTerms(self.sigma_scale * (problem.horizon - 1 - step) * problem.width)
 
     def excess(
         self, problem: Problem, data: KernelEmbedding, *, episode: int, step: int, norms: ValueNorms | None
     ) -> BonusTerms:
-        """With a delta kernel the prior adds its mean times σ² exactly; elsewhere about as much."""
+        """The prior mean times σ²: exact for delta kernels, approximate for others."""
         bonus = self.bonus(problem, data, episode=episode, step=step, norms=norms)
         prior = BonusTerms(quadratic=self.prior_scale * (problem.horizon - step) * problem.width)
         return bonus.plus(prior).times(2.0)
@@ -150,7 +150,7 @@ class Sigma(Mode):
     """A plain bonus scale · (value left) · σ, with no prior and no proof.
 
     Args:
-        scale: from 0, which is greedy, to 1 and beyond, which explores for ever.
+        scale: 0 is greedy; 1 and more explores forever.
     """
 
     name: ClassVar[str] = "sigma"
@@ -165,13 +165,13 @@ class Sigma(Mode):
     def bonus(
         self, problem: Problem, data: KernelEmbedding, *, episode: int, step: int, norms: ValueNorms | None
     ) -> BonusTerms:
-        """The value left counts this step's reward."""
+        """The bonus; the remaining value includes this step's reward."""
         return BonusTerms(self.scale * (problem.horizon - step) * problem.width)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Greedy(Mode):
-    """No bonus and no optimistic prior: what the data say, and nothing where they are silent."""
+    """No bonus and no optimistic prior."""
 
     name: ClassVar[str] = "greedy"
     provable: ClassVar[bool] = False
@@ -179,7 +179,7 @@ class Greedy(Mode):
 
     @property
     def uses_sigma(self) -> bool:
-        """No bonus, no σ."""
+        """False: there is no bonus."""
         return False
 
     def bonus(

@@ -19,9 +19,9 @@ HALVINGS = 40  # of the logarithm of the ridge, when an approximation is looked 
 
 
 class NormCalculator:
-    """‖V‖_ψ and min_c ‖V − c‖_ψ from the values of V on given states: V need not vanish anywhere else.
+    """‖V‖_ψ and min_c ‖V − c‖_ψ from the values of V on given states.
 
-    The end of an episode is one more state, unlike all others: its feature is a unit vector orthogonal to theirs.
+    Termination is one more state, whose feature is a unit vector orthogonal to all others.
     """
 
     def __init__(self, value_kernel: Kernel, states: Points) -> None:
@@ -37,10 +37,10 @@ class NormCalculator:
 
 
 class NearNorms:
-    """The same norms for a function that stays within ζ of V and is as smooth as a ridge makes it.
+    """The same norms for a smooth function within ζ of V.
 
-    Of the functions K(K + μ)⁻¹v the one with the largest μ within ζ is taken. What it misses is measured, so the
-    kernel matrix may be singular; where no function of the space comes within ζ, the norms are infinite.
+    It takes K(K + μ)⁻¹v with the largest μ that stays within ζ. The distance is measured, so the kernel matrix may be
+    singular. If no function of the space is within ζ, the norms are infinite.
     """
 
     def __init__(self, value_kernel: Kernel, states: Points, zeta: float) -> None:
@@ -82,7 +82,7 @@ def _norms(half: FloatArray, ones: FloatArray) -> ValueNorms:
 
 
 def constant_norm(value_kernel: Kernel, states: int | None) -> float | None:
-    """A bound on ‖1‖_ψ, or None where the kernel does not tell: k + c has 1/√c, a delta kernel √states."""
+    """A bound on ‖1‖_ψ: 1/√c for k + c, √states for a delta kernel, else None."""
     if isinstance(value_kernel, Constant):
         return 1.0 / math.sqrt(value_kernel.c)
     if isinstance(value_kernel, Sum):

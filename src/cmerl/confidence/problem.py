@@ -1,4 +1,4 @@
-"""What is known before any data: sizes, kernels, the user's constants, and one failure budget."""
+"""A problem before any data: sizes, kernels, the user's constants and the failure budget."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from cmerl.kernels import Kernel
 
 @dataclass(frozen=True)
 class FailureBudget:
-    """One δ, shared out in one place: transitions, the martingale of the regret proof, and a learned reward."""
+    """The division of δ: transitions, the martingale of the regret proof, and a learned reward."""
 
     delta: float
     learned_reward: bool
@@ -22,26 +22,26 @@ class FailureBudget:
 
     @property
     def share(self) -> float:
-        """What each part gets."""
+        """The share of each part."""
         return self.delta / (3 if self.learned_reward else 2)
 
 
 @dataclass(frozen=True)
 class Problem:
-    """What is known before any data: sizes, kernels and the user's constants.
+    """A problem before any data: sizes, kernels and the user's constants.
 
     Attributes:
         horizon: H.
         width: r_max − r_min.
         kernel: k_φ on state-actions.
         value_kernel: k_ψ on states.
-        tabular: (S, A) where both kernels are delta kernels on Discrete spaces, else None.
+        tabular: (S, A) if both kernels are delta kernels on Discrete spaces, else None.
         budget: the failure probability and its shares.
-        embeddings: 1, or H when each step has its own transition law.
-        terminations: whether episodes can end early, which makes one more state.
+        embeddings: 1, or H when each step has its own transition distribution.
+        terminations: True if episodes can terminate, which adds a state.
         B_P: bound on ‖Θ_P‖_HS, or None for the automatic value; likewise B_V on ‖V‖_ψ, B_R on ‖R‖_φ. With
-            ``terminations`` the end is one more state, a unit vector orthogonal to all others, and both must include
-            it: ‖Θ_P‖² the squared norm of P(end | ·), ‖V‖² the square of what the end is worth.
+            ``terminations`` the terminal state is a unit vector orthogonal to all others, and both must include it:
+            ‖Θ_P‖² the squared norm of P(end | ·), ‖V‖² the squared value of the end.
     """
 
     horizon: int
@@ -58,22 +58,22 @@ class Problem:
 
     @property
     def delta_transition(self) -> float:
-        """The failure probability that one embedding may spend."""
+        """The failure probability of one embedding."""
         return self.budget.share / self.embeddings
 
     @property
     def delta_reward(self) -> float:
-        """The failure probability that one embedding's learned reward may spend."""
+        """The failure probability of one embedding's learned reward."""
         return self.budget.share / self.embeddings
 
     @property
     def diameter(self) -> float:
-        """D of the states, and of the end of an episode where it can come early: a unit vector orthogonal to them."""
+        """D of the states, including the terminal state if episodes can terminate."""
         D = self.value_kernel.diameter
         return max(D, math.hypot(self.value_kernel.bound, 1.0)) if self.terminations else D
 
     def require(self, mode: str, *names: str) -> None:
-        """Raise one error that names every constant which is neither given nor known, or an infinite diameter."""
+        """Raise one error that names every missing constant, or an infinite diameter."""
         if self.budget.learned_reward:
             names = (*names, "B_R")
         missing = [name for name in names if getattr(self, name) is None]
@@ -90,7 +90,7 @@ class Problem:
             )
 
     def constant(self, name: str, mode: str) -> float:
-        """B_P or B_R: the user's, or the one that always holds for delta kernels, or a typed error."""
+        """B_P or B_R: the user's, or the value that always holds for delta kernels; otherwise raises."""
         given: float | None = getattr(self, name)
         if given is not None:
             return given

@@ -1,4 +1,4 @@
-"""The modes that prove something: Alg. 1 to the letter, and sharper ones."""
+"""Provable modes: the paper's Alg. 1, and sharper ones."""
 
 from __future__ import annotations
 
@@ -32,7 +32,8 @@ def noise(problem: Problem, data: KernelEmbedding, share: float = 1.0) -> float:
 def sharp_noise(problem: Problem, data: KernelEmbedding) -> float:
     """The noise radius from second moments; choices of coordinates are paid for as in ``noise``.
 
-    From a choice on e² goes on from what half of δ allows the unprojected data, whose G is at most that of ``data``.
+    From a choice on e² continues from what half of δ allows the unprojected data, whose G is at most that of
+    ``data``.
     """
     delta, gain, k = problem.delta_transition, data.information_gain, data.choices
     if k == 0:
@@ -57,13 +58,13 @@ def projected(radius: float, B_P: float, data: KernelEmbedding) -> float:
 
 @dataclass(frozen=True, kw_only=True)
 class Misspecified(Mode):
-    """A mode for value functions that lie near the space, not in it.
+    """A mode for value functions that are near the RKHS, not in it.
 
-    V = Ṽ + e with |e| ≤ ζ: the mode's own bonus covers Ṽ, and e costs at most ζ(1 + ‖α(z)‖₁), whatever the signs of
-    the weights. Nothing is left over, so Q stays optimistic, and constants need not be in the space.
+    V = Ṽ + e with |e| ≤ ζ. The mode's own bonus covers Ṽ, and e costs at most ζ(1 + ‖α(z)‖₁) for weights of any sign.
+    So Q stays optimistic, and constants need not be in the space.
 
     Args:
-        zeta: ζ; 0 where every value function is in the space.
+        zeta: ζ; 0 if every value function is in the space.
     """
 
     zeta: float = 0.0
@@ -78,7 +79,7 @@ class Misspecified(Mode):
 
 @dataclass(frozen=True, kw_only=True)
 class Paper(Misspecified):
-    """Algorithm 1 to the letter: B_V β_t(δ/2) λ^{-1/2} σ with the radius of Thm 1.
+    """The paper's Algorithm 1: bonus B_V β_t(δ/2) λ^{-1/2} σ with the radius of Thm 1.
 
     For any practical amount of data the bonus exceeds H almost everywhere, so this mode explores uniformly.
 
@@ -86,11 +87,11 @@ class Paper(Misspecified):
         general: use the radius for kernels not bounded by 1 (B_ψ and B_φ in place of 1).
         zeta: with ζ > 0 the bonus of Thm 3, (B_V + ζ‖1‖_ψ)·βσ/√λ; Q may then fall short of Q* by 2(H−h)ζ, or by
             more where weights are negative.
-        one_norm: ‖1‖_ψ for Thm 3; None where the kernel tells: 1/√c for k + c, √S for delta kernels.
+        one_norm: ‖1‖_ψ for Thm 3; None derives it from the kernel: 1/√c for k + c, √S for delta kernels.
     """
 
     name: ClassVar[str] = "paper"
-    to_the_letter: ClassVar[bool] = True
+    literal_algorithm1: ClassVar[bool] = True
     survives_projection: ClassVar[bool] = False
     general: bool = False
     one_norm: float | None = None
@@ -112,7 +113,7 @@ class Paper(Misspecified):
         )
 
     def check(self, problem: Problem) -> None:
-        """Need B_P and B_V, and kernels bounded by 1 for the radius as it is printed."""
+        """Raise without B_P and B_V, or if the printed radius meets kernels not bounded by 1."""
         problem.require(self.name, "B_P", "B_V")
         self._one_norm(problem)
         if not self.general and max(problem.kernel.bound, problem.value_kernel.bound) > 1.0:
@@ -122,20 +123,20 @@ class Paper(Misspecified):
             )
 
     def caveat(self) -> str | None:
-        """Thm 3 does not keep Q above Q*."""
+        """With ζ > 0: Thm 3 does not keep Q above Q*."""
         return None if self.zeta == 0.0 else "none: Thm 3 lets Q fall short of Q*; use 'tight' with zeta"
 
     def bonus(
         self, problem: Problem, data: KernelEmbedding, *, episode: int, step: int, norms: ValueNorms | None
     ) -> BonusTerms:
-        """One B_V for all steps, as in the paper."""
+        """The bonus, with one B_V for all steps as in the paper."""
         B_V = problem.value_norm(problem.horizon, self.name) + self.zeta * self._one_norm(problem)
         return BonusTerms(B_V * self.radius(problem, data, episode) / math.sqrt(data.lam))
 
     def covers(
         self, problem: Problem, data: KernelEmbedding, found: Estimate, P: FloatArray, V: FloatArray, *, episode: int
     ) -> bool:
-        """Θ_P ∈ C_t in operator norm."""
+        """True if Θ_P ∈ C_t in operator norm."""
         return found.distance(P, "operator") <= self.radius(problem, data, episode)
 
     def _one_norm(self, problem: Problem) -> float:
@@ -153,12 +154,12 @@ class Paper(Misspecified):
 
 @dataclass(frozen=True, kw_only=True)
 class Tight(Misspecified):
-    """The paper's bonus with the radius of ``tight_radius``, some 40 times smaller."""
+    """The paper's bonus with ``tight_radius``, about 40 times smaller."""
 
     name: ClassVar[str] = "tight"
 
     def radius(self, problem: Problem, data: KernelEmbedding, episode: int) -> float:
-        """β with probability 1 − δ for all n at once."""
+        """β, which holds with probability 1 − δ for all n at once."""
         B_P = problem.constant("B_P", self.name)
         if data.choices == 0:
             delta = problem.delta_transition
@@ -167,13 +168,13 @@ class Tight(Misspecified):
         return math.sqrt(data.lam) * B_P + noise(problem, data)
 
     def check(self, problem: Problem) -> None:
-        """Need B_P and B_V."""
+        """Raise without B_P and B_V."""
         problem.require(self.name, "B_P", "B_V")
 
     def bonus(
         self, problem: Problem, data: KernelEmbedding, *, episode: int, step: int, norms: ValueNorms | None
     ) -> BonusTerms:
-        """B_V of the steps that are left."""
+        """The bonus, with B_V for the remaining steps."""
         B_V = problem.value_norm(problem.horizon - 1 - step, self.name)
         B_P = problem.constant("B_P", self.name)
         return BonusTerms(B_V * projected(self.radius(problem, data, episode), B_P, data)).plus(self._price)
@@ -181,13 +182,13 @@ class Tight(Misspecified):
     def covers(
         self, problem: Problem, data: KernelEmbedding, found: Estimate, P: FloatArray, V: FloatArray, *, episode: int
     ) -> bool:
-        """Θ_P ∈ C_t in the Hilbert–Schmidt norm."""
+        """True if Θ_P ∈ C_t in the Hilbert–Schmidt norm."""
         return found.distance(P) <= self.radius(problem, data, episode)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Split(Misspecified):
-    """Bias and noise bounded apart, with the norms of the actual V_{h+1}: a constant in V costs no noise.
+    """Separate bounds on bias and noise, with the norms of the actual V_{h+1}; constants in V cost no noise.
 
     Args:
         zeta: with ζ > 0 the norms are those of a smooth function found within ζ of V_{h+1}, which are smaller, and
@@ -206,7 +207,7 @@ class Split(Misspecified):
         return self.zeta
 
     def check(self, problem: Problem) -> None:
-        """Need B_P, unless kernels are delta."""
+        """Raise without B_P, unless the kernels are delta kernels."""
         problem.require(self.name, "B_P")
 
     def bonus(
@@ -241,19 +242,19 @@ class Split(Misspecified):
     def covers(
         self, problem: Problem, data: KernelEmbedding, found: Estimate, P: FloatArray, V: FloatArray, *, episode: int
     ) -> bool:
-        """The noise alone stays within its radius."""
+        """True if the noise is within its radius."""
         return found.noise(P) <= self._noise(problem, data)
 
 
 @dataclass(frozen=True, kw_only=True)
 class NonNegative(Mode):
-    """Optimism for the fixed V* only, which suffices where all weights α are non-negative (delta kernels)."""
+    """Optimism for the fixed V* only, which suffices if all weights α are non-negative (delta kernels)."""
 
     name: ClassVar[str] = "nonnegative"
     survives_projection: ClassVar[bool] = False
 
     def check(self, problem: Problem) -> None:
-        """Only delta kernels keep all weights non-negative."""
+        """Raise unless the kernels are delta kernels."""
         if problem.tabular is None:
             raise MissingConstantError(
                 "bonus 'nonnegative' holds only where all weights are non-negative, that is for delta kernels on "
@@ -270,7 +271,7 @@ class NonNegative(Mode):
     def excess(
         self, problem: Problem, data: KernelEmbedding, *, episode: int, step: int, norms: ValueNorms | None
     ) -> BonusTerms:
-        """Twice the bonus for V*, and the noise of V − V*, of which only 0 ≤ V − V* ≤ (H−h)·width is known.
+        """Twice the bonus for V*, plus the noise of V − V*, where only 0 ≤ V − V* ≤ (H−h)·width is known.
 
         Shrinkage can only lower V − V*, and it lies within half its range of a constant. Its noise takes half of the
         martingale's failure probability, which is as much as half of its own.
@@ -285,7 +286,7 @@ class NonNegative(Mode):
     def covers(
         self, problem: Problem, data: KernelEmbedding, found: Estimate, P: FloatArray, V: FloatArray, *, episode: int
     ) -> bool:
-        """The noise of every V*_h alone stays within its radius."""
+        """True if the noise of every V*_h is within its radius."""
         lefts = range(problem.horizon - 1, 0, -1)
         radii = [self._noise(problem, data, left * problem.width) for left in lefts]
         return bool((found.value_noise(P, V[1 : problem.horizon]) <= radii).all())

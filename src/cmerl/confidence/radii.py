@@ -38,7 +38,7 @@ def second_moment_radius(information_gain: float, sum_r: float, *, D: float, del
 
 
 def tight_radius(sum_r: float, *, lam: float, B_P: float, D: float, delta: float) -> float:
-    """Anytime radius of ‖(Θ̂ − Θ_P)M^{1/2}‖_HS from one supermartingale; no union over time is needed."""
+    """Anytime radius of ‖(Θ̂ − Θ_P)M^{1/2}‖_HS from one supermartingale, without a union bound over time."""
     return math.hypot(math.sqrt(lam) * B_P, noise_radius(sum_r, D=D, delta=delta))
 
 
@@ -64,7 +64,7 @@ def reward_radius(
 
 
 def mixture_radius(variance: float, *, start: float, delta: float) -> float:
-    """What a sum of martingale differences never exceeds at any time, with probability 1 − δ.
+    """An anytime bound on a sum of martingale differences, with probability 1 − δ.
 
     ``variance`` is the sum of the squared sub-Gaussian constants so far, and ``start`` > 0 is fixed beforehand: the
     radius is sharpest while the variance is a few times as large. Mixing exp(ηS − η²v/2) over a normal η of

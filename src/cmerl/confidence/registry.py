@@ -5,20 +5,20 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from cmerl.confidence.auto import Auto, AutoProvable, Candidate
+from cmerl.confidence.balanced import Balanced, BalancedProvable, Candidate
 from cmerl.confidence.counting import KL, Guarded
 from cmerl.confidence.modes import Greedy, Mode, Practical, Sigma
 from cmerl.confidence.provable import Misspecified, NonNegative, Paper, Split, Tight
 from cmerl.errors import InputError
 
 MODES: dict[str, type[Mode]] = {
-    m.name: m for m in (Practical, Guarded, KL, Paper, Tight, Split, NonNegative, Auto, Sigma, Greedy)
+    m.name: m for m in (Practical, Guarded, KL, Paper, Tight, Split, NonNegative, Balanced, Sigma, Greedy)
 }
-_SAVED: dict[str, type[Mode]] = {**MODES, AutoProvable.name: AutoProvable}
+_SAVED: dict[str, type[Mode]] = {**MODES, BalancedProvable.name: BalancedProvable}
 
 
 def as_mode(bonus: str | Mode, *, zeta: float = 0.0) -> Mode:
-    """A mode from its name or as it is; ``zeta`` > 0 tells it that value functions are only near the space."""
+    """A mode by name, or a mode object unchanged; ``zeta`` > 0 sets its misspecification."""
     if isinstance(bonus, str) and bonus in MODES:
         bonus = MODES[bonus]()
     if not isinstance(bonus, Mode):
@@ -26,16 +26,16 @@ def as_mode(bonus: str | Mode, *, zeta: float = 0.0) -> Mode:
     if zeta == 0.0:
         return bonus
     if not isinstance(bonus, Misspecified):
-        raise InputError(f"bonus {bonus.name!r} knows no misspecification: use 'tight', 'split' or 'paper'")
+        raise InputError(f"bonus {bonus.name!r} does not support misspecification: use 'tight', 'split' or 'paper'")
     return dataclasses.replace(bonus, zeta=zeta)
 
 
 def mode_spec(mode: Mode) -> dict[str, Any]:
-    """A JSON-able description of a mode."""
+    """A JSON description of a mode."""
     if _SAVED.get(mode.name) is not type(mode):
         raise InputError(f"a bonus mode of your own, {type(mode).__name__}, cannot be saved")
     spec = {"name": mode.name, **dataclasses.asdict(mode)}
-    if isinstance(mode, Auto):
+    if isinstance(mode, Balanced):
         spec["candidates"] = [{"label": c.label, "mode": mode_spec(c.mode), "B_V": c.B_V} for c in mode.candidates]
     return spec
 

@@ -1,4 +1,4 @@
-"""The confidence set as an object, and the error of an estimate where the truth is known."""
+"""The confidence set, and the error of an estimate for known dynamics."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FloatArray = NDArray[np.float64]
 
 
 class FiniteDomain:
-    """All states and actions of a finite world, with the kernels on them.
+    """All states and actions of a finite MDP, with the kernels on them.
 
     Args:
         kernel: k_φ on state-actions.
@@ -40,7 +40,7 @@ class FiniteDomain:
         self._states.add(states)
 
     def estimate(self, embedding: KernelEmbedding | ConditionalMeanEmbedding) -> Estimate:
-        """What an embedding says about this domain now."""
+        """The present estimate of an embedding on this domain."""
         seen = self._states.find(embedding.support)
         if np.any(seen < 0):
             raise InputError("the embedding has seen a next state that is not among the given states")
@@ -128,5 +128,5 @@ class ConfidenceSet:
         return self.estimate.distance(P, norm)
 
     def contains(self, P: ArrayLike, norm: str = "hs") -> bool:
-        """Whether the operator of the transition law P (S, A, S) lies in the set."""
+        """Whether the operator of the transition distribution P (S, A, S) lies in the set."""
         return self.distance(P, norm) <= self.radius

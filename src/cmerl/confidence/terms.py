@@ -1,4 +1,4 @@
-"""The form that every bonus has."""
+"""The general form of a bonus."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ FloatArray = NDArray[np.float64]
 
 
 class ValueNorms(NamedTuple):
-    """RKHS norms of V_{h+1} on a set of states: its own, and the least over added constants."""
+    """RKHS norms of V_{h+1} on a set of states: its own, and the smallest over added constants."""
 
     norm: float
     centred: float
@@ -29,7 +29,7 @@ class BonusTerms(NamedTuple):
     def at(
         self, sigma: FloatArray, weight_norm1: FloatArray | float = 0.0, shrinkage: FloatArray | float = 0.0
     ) -> FloatArray:
-        """The bonus where σ is ``sigma``, the weights have that 1-norm, and λ‖M⁻¹φ‖ is ``shrinkage``."""
+        """The bonus for given σ, 1-norm of the weights, and λ‖M⁻¹φ‖ (``shrinkage``)."""
         rest = self.weights * weight_norm1 + self.constant + self.shrinkage * shrinkage
         return sigma * (self.linear + self.quadratic * sigma) + rest
 

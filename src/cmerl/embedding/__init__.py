@@ -1,8 +1,7 @@
-"""Conditional mean embeddings: one protocol, several ways to hold the data."""
+"""Conditional mean embeddings: one protocol, several backends."""
 
 from cmerl.embedding.base import (
     Coef,
-    ContinuousView,
     Grid,
     KernelEmbedding,
     KernelGrid,
@@ -21,7 +20,6 @@ __all__ = [
     "Coef",
     "CompressedEmbedding",
     "ConditionalMeanEmbedding",
-    "ContinuousView",
     "DisplacementEmbedding",
     "ExactEmbedding",
     "Grid",

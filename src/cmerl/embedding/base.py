@@ -1,7 +1,7 @@
-"""The narrow waist: what every model of the transition law can do for the planner.
+"""The protocols of transition models, as the planner uses them.
 
-Planner and agents are written once against ``Model``; what only kernels on state-actions have, and proofs need, is in
-``KernelEmbedding``. How a model holds its data (every transition, features, landmarks) is its own affair.
+Planner and agents depend on ``Model`` only. ``KernelEmbedding`` adds what proofs need. How a model stores its data
+(transitions, features, landmarks) is internal.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ Coef: TypeAlias = Any
 
 
 class Grid(Protocol):
-    """A model seen at q fixed states × A actions; what does not depend on the step is computed once."""
+    """A model at q fixed states × A actions; everything independent of the step is computed once."""
 
     def expectation(self, coef: Coef) -> FloatArray:
-        """The mean of the target that ``coef`` was made from, at every state and action (q, A); 0 without data."""
+        """The mean of the target of ``coef`` at every state and action (q, A); 0 without data."""
         ...
 
     def std(self) -> FloatArray:
@@ -33,7 +33,7 @@ class Grid(Protocol):
 
 @runtime_checkable
 class KernelGrid(Grid, Protocol):
-    """An embedding seen at states × actions."""
+    """An embedding at states × actions."""
 
     def weight_norm1(self) -> FloatArray:
         """‖α(z)‖₁ at every state and action (q, A); with landmarks the 1-norm of the weights on V there."""
@@ -45,25 +45,20 @@ class KernelGrid(Grid, Protocol):
 
 
 class View(Protocol):
-    """A model at one moment, unchanged by later updates."""
+    """An immutable view of a model."""
 
     def grid(self, states: Points) -> Grid:
-        """The model of that moment at states × all actions."""
+        """The view at states × all actions."""
         ...
 
 
 @runtime_checkable
-class ContinuousView(View, Protocol):
-    """A view that can also look at actions which no plan ranged over."""
+class SmoothView(View, Protocol):
+    """A view that can also evaluate other actions, and derivatives in the action."""
 
     def with_actions(self, actions: FloatArray) -> View | None:
-        """The same at other actions (A, d_a); None where it cannot say anything about them."""
+        """The same view at other actions (A, d_a); None if that is not possible."""
         ...
-
-
-@runtime_checkable
-class SmoothView(ContinuousView, Protocol):
-    """A view that also knows how what it says changes with the action."""
 
     def mean_slope(self, coef: Coef, z: FloatArray) -> FloatArray:
         """∂(α(z)ᵀy)/∂a (d_a,) at one state-action (d,)."""
@@ -75,7 +70,7 @@ class SmoothView(ContinuousView, Protocol):
 
 
 class Model(Protocol):
-    """A transition law learned from data."""
+    """A transition distribution learned from data."""
 
     @property
     def n(self) -> int:
@@ -89,7 +84,7 @@ class Model(Protocol):
 
     @property
     def repeat(self) -> int:
-        """Steps that one backup spans, the action held; 1 unless steps are too small to plan with."""
+        """The action repeat: steps that one backup spans."""
         ...
 
     @property
@@ -98,7 +93,7 @@ class Model(Protocol):
         ...
 
     def update(self, batch: Transitions) -> None:
-        """Learn from a batch; unchanged when this raises."""
+        """Learn from a batch; unchanged if this raises."""
         ...
 
     def backup(self, v: FloatArray, *, reward: float = 1.0, terminal: float = 0.0) -> Coef:
@@ -112,19 +107,19 @@ class Model(Protocol):
         ...
 
     def ones(self) -> Coef:
-        """The constant 1, regressed: its mean is the mass, 0 where nothing is known and up to 1 elsewhere."""
+        """The constant 1, regressed: its mean is the mass, 0 where there are no data and up to 1 elsewhere."""
         ...
 
     def grid(self, states: Points | None = None) -> Grid:
-        """The model at the given states × all actions; at ``support`` by default, cached as data grow."""
+        """The model at the given states × all actions; by default at ``support``, which is cached."""
         ...
 
     def freeze(self) -> View:
-        """The model as it is now, for a plan that outlives later updates."""
+        """An immutable view, for plans that outlive later updates."""
         ...
 
     def information(self, Zq: Points) -> FloatArray:
-        """What seeing each of the state-actions Zq once more would teach, in nats (q,)."""
+        """Information gain of one more visit of each state-action Zq, in nats (q,)."""
         ...
 
     def weights(self, Zq: Points) -> FloatArray:
@@ -138,7 +133,7 @@ class Model(Protocol):
 
 @runtime_checkable
 class KernelEmbedding(Model, Protocol):
-    """A conditional mean embedding: a model that is a regression with a kernel on state-actions."""
+    """A conditional mean embedding: a regression with a kernel on state-actions."""
 
     @property
     def kernel(self) -> Kernel:
@@ -157,12 +152,12 @@ class KernelEmbedding(Model, Protocol):
 
     @property
     def projection_loss(self) -> tuple[float, float] | None:
-        """(R_φ, R_ψ), the squared residuals that coordinates leave of the data; None where nothing is projected."""
+        """(R_φ, R_ψ), the squared residuals of the data in these coordinates; None if nothing is projected."""
         ...
 
     @property
     def choices(self) -> int:
-        """How often coordinates were chosen from data that they represent; 0 keeps them predictable."""
+        """How often coordinates were chosen from the data that they represent; 0 if they are predictable."""
         ...
 
     @property
@@ -188,5 +183,5 @@ class KernelEmbedding(Model, Protocol):
 
 
 def is_kernel_embedding(model: Model) -> TypeGuard[KernelEmbedding]:
-    """Whether a model has what proofs need."""
+    """True if a model is a kernel embedding, as proofs need."""
     return isinstance(model, KernelEmbedding)

@@ -1,4 +1,4 @@
-"""ConditionalMeanEmbedding: the embedding as an object of its own, outside any agent."""
+"""ConditionalMeanEmbedding: the embedding without an agent."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FloatArray = NDArray[np.float64]
 
 
 class ConditionalMeanEmbedding:
-    """Conditional distributions P(y | x) as weights on the y seen so far [CO22, Sec. 3].
+    """A conditional mean embedding: P(y | x) as weights on the observed y [CO22, Sec. 3].
 
     >>> import numpy as np
     >>> from cmerl import ConditionalMeanEmbedding
@@ -42,7 +42,7 @@ class ConditionalMeanEmbedding:
 
     @classmethod
     def wrap(cls, embedding: KernelEmbedding, value_kernel: Kernel | None) -> ConditionalMeanEmbedding:
-        """A view of an embedding that something else, such as an agent, keeps updating."""
+        """A view of an embedding that is updated elsewhere, such as by an agent."""
         view = cls.__new__(cls)
         view._embedding, view.value_kernel = embedding, value_kernel
         return view
@@ -64,7 +64,7 @@ class ConditionalMeanEmbedding:
 
     @property
     def support(self) -> Points:
-        """The n values of y in the order given, repeats included; on a sketch, its landmarks."""
+        """The n values of y in the order given, with repeats; with a sketch, its landmarks."""
         if isinstance(self._embedding, ExactEmbedding):
             return self._embedding.next_states
         return self._embedding.support
@@ -90,7 +90,7 @@ class ConditionalMeanEmbedding:
         return self
 
     def weights(self, Xq: Points | ArrayLike) -> FloatArray:
-        """α(x) at the queries, one column for each entry of ``support``; on landmarks weights are signed sums."""
+        """α(x) at the queries, one column for each entry of ``support``."""
         if isinstance(self._embedding, ExactEmbedding):
             return self._embedding.transition_weights(self._queries(Xq))
         return self._embedding.weights(self._queries(Xq))
@@ -117,11 +117,11 @@ class ConditionalMeanEmbedding:
         return self._embedding.std(self._queries(Xq))
 
     def weight_norm1(self, Xq: Points | ArrayLike) -> FloatArray:
-        """‖α(x)‖₁ at the queries (q,); on a sketch, of the weights on values at its landmarks."""
+        """‖α(x)‖₁ at the queries (q,); with a sketch, of the weights on its landmarks."""
         return self._embedding.weight_norm1(self._queries(Xq))
 
     def visit_counts(self, Xq: Points | ArrayLike) -> FloatArray:
-        """How often each query was seen, exactly equal rows counted together (q,)."""
+        """Number of exactly equal rows seen, for each query (q,)."""
         if not isinstance(self._embedding, ExactEmbedding):
             raise InputError("only an exact embedding keeps counts: use backend='exact'")
         return self._embedding.visit_counts(self._queries(Xq))

@@ -1,4 +1,4 @@
-"""Which of several independent regressions answers for a state-action."""
+"""Routes a state-action to one of several independent regressions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Worlds whose dynamics are known, most of them so that regret can be computed exactly."""
+"""Environments, most of them with known dynamics and exact regret."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
-    """Import on first use: registering a world must not import it."""
+    """Import on first use: registering an environment must not import it."""
     if name in _HOMES:
         return getattr(import_module(f"cmerl.envs.{_HOMES[name]}"), name)
     raise AttributeError(f"module 'cmerl.envs' has no attribute {name!r}")

@@ -18,12 +18,12 @@ DAY = (18, 16, 15, 15, 16, 20, 28, 36, 38, 32, 25, 20, 17, 16, 18, 22, 30, 40, 4
 
 
 class Battery(FiniteMDP):
-    """A battery on a grid of charges, and prices that follow a series up to a factor that wanders.
+    """A battery that trades at prices from a series times a random factor.
 
-    Each hour the battery is charged, left alone or discharged by up to ``power`` units, as far as there is room or
-    charge. Charging loses some energy, so does discharging. The price of the hour is the series' times a factor,
-    which stays or moves to a neighbour; the hour counts on to the end of the series, where the world rests. The
-    reward is the money earned, in the units of the prices. Observed are the charge, the price, and the hour.
+    Each hour the battery charges, waits or discharges by up to ``power`` units, within its capacity. Charging and
+    discharging lose energy. The price of the hour is that of the series times a factor, which stays or moves to a
+    neighbour. The hour counts to the end of the series; after it nothing happens. The reward is the money earned, in
+    units of the prices. The observation is charge, price and hour.
 
     Args:
         prices: of each hour (T,).

@@ -1,4 +1,4 @@
-"""Bilinear MDPs: P(s' | s, a) = φ(s, a)ᵀMψ(s') with features that are known and a core that is not."""
+"""Bilinear MDPs: P(s' | s, a) = φ(s, a)ᵀMψ(s') with known features and an unknown core."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Floats = NDArray[np.float64]
 
 
 class Bilinear(FiniteMDP):
-    """A finite MDP whose law and rewards are linear in few features.
+    """A finite MDP whose transitions and rewards are linear in few features.
 
     Every state is a mixture x(s) of ``anchors`` states, which are its first states and mix nothing. An action takes
     anchor i to topic j with probability M[(a, i), j], and topic j draws the next state from ψ_j. So φ(s, a) = x(s) in
@@ -24,10 +24,10 @@ class Bilinear(FiniteMDP):
         states: Number of states.
         actions: Number of actions.
         anchors: Number of states that the others mix.
-        topics: Number of laws of the next state.
-        seed: Seed of everything that is drawn.
+        topics: Number of distributions of the next state.
+        seed: Seed of the random tables.
         horizon: Suggested episode length.
-        coordinates: Observe x(s) in place of the state's number.
+        coordinates: Observe x(s) instead of the state's number.
 
     Attributes:
         phi: Features of state-actions (S, A, A·anchors), read-only, and ``psi`` those of next states (S, topics).

@@ -1,4 +1,4 @@
-"""DeepSea: one sequence of actions pays, and dithering finds it with probability 2^−depth."""
+"""DeepSea: one action sequence pays, and random actions find it with probability 2^−depth."""
 
 from __future__ import annotations
 

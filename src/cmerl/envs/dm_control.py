@@ -1,4 +1,4 @@
-"""Tasks of the DeepMind Control Suite as Gymnasium worlds; needs the extra ``control``, and no graphics."""
+"""Tasks of the DeepMind Control Suite as Gymnasium environments; needs the extra ``control``, and no graphics."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ Floats = NDArray[np.float64]
 class DmControl(gymnasium.Env[Floats, Any]):
     """A task of the DeepMind Control Suite: its observations as one vector, its actions held for some of its steps.
 
-    A step of this world is ``action_repeat`` steps of the suite and pays the sum of their rewards: an episode returns
-    at most 1000 whatever the repeat. Episodes end only by the suite's time limit, which truncates.
+    A step of this environment is ``action_repeat`` steps of the suite and pays the sum of their rewards: an episode
+    returns at most 1000 for any repeat. Episodes end only by the suite's time limit, which truncates.
 
     Args:
         domain: such as "cartpole".

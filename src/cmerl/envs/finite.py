@@ -49,7 +49,7 @@ class FiniteMDP(gymnasium.Env[Any, Any]):
         P: (S, A, S) transition probabilities; each row sums to one.
         R: (S, A) rewards, paid without noise.
         start: The first state of every episode, or a distribution (S,) over it.
-        horizon: The episode length that this world suggests, if any.
+        horizon: The episode length that this environment suggests, if any.
         coordinates: None for integer observations, or an (S, d) array whose distinct rows are observed
             instead of the states' numbers, so that kernels can generalise over space.
 

@@ -1,4 +1,4 @@
-"""GridWorld: find the goal among walls, on a floor that sometimes slips."""
+"""GridWorld: find the goal among walls, with slippery moves."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MOVES: tuple[Cell, ...] = ((0, -1), (0, 1), (1, 0), (-1, 0))
 
 
 def grid_transitions(cells: Sequence[Cell], slip: float) -> Floats:
-    """Transitions (S, 4, S) between free ``cells``; whatever is not listed is a wall or outside.
+    """Transitions (S, 4, S) between free ``cells``; all other cells are walls or outside.
 
     A blocked move stays put for certain. Any other succeeds with probability 1 − slip, and ``slip`` is shared
     equally by the other free neighbours; where there is none, the move always succeeds.

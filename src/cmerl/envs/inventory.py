@@ -18,7 +18,7 @@ RARE = 1e-6  # a Poisson demand is cut where less than this is left, and rescale
 
 @dataclass(frozen=True)
 class Prices:
-    """What is earned and paid per unit, except for ``order``, which is paid once an order.
+    """Prices per unit, except ``order``, which is paid once per order.
 
     Attributes:
         sale: earned for a unit sold, also if it is delivered later.
@@ -44,19 +44,19 @@ class Prices:
 
 
 class Inventory(FiniteMDP):
-    """A shop that orders at the start of each period, is delivered at once, and then meets its customers.
+    """A shop that orders at the start of each period, is delivered at once, and then meets random demand.
 
-    Action a orders a units, as far as they fit into the store. Demand that exceeds the stock is owed to customers
-    up to ``backlog`` units and lost beyond it. State i is the stock ``levels[i]``, negative where units are owed.
-    The reward is the profit of the period with the demand that came, and ``R`` its expectation.
+    Action a orders a units, up to the capacity. Demand beyond the stock is backlogged up to ``backlog`` units and
+    then lost. State i is the stock ``levels[i]``, negative for a backlog. The reward is the profit of the period;
+    ``R`` is its expectation.
 
     Args:
-        capacity: most units in store.
-        backlog: most units owed; 0 loses all demand that is not served at once.
+        capacity: largest stock.
+        backlog: largest backlog; 0 loses all unserved demand.
         max_order: largest order.
         demand: mean of a Poisson demand, or the probabilities (n,) of demands 0 … n−1.
         prices: see :class:`Prices`; a mapping will do.
-        stock: units in store at the start.
+        stock: stock at the start.
         horizon: suggested episode length.
         coordinates: observe the stock scaled to [0, 1] instead of the state's number.
 
@@ -91,7 +91,7 @@ class Inventory(FiniteMDP):
         )
 
     def step(self, action: SupportsIndex) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        """Order, meet one period's demand and return its profit; both ending flags are always False."""
+        """Play one period and return its profit; never terminates or truncates."""
         a = check_index("the action", action, self.R.shape[1])
         if self.state < 0:
             raise InputError("call reset() before the first step().")

@@ -1,4 +1,4 @@
-"""Knapsack: put together a set of things that fit, some of which are worth more together."""
+"""Knapsack: select items that fit; some are worth more together."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from cmerl.validation.numbers import check_count
 
 
 class Knapsack(ObjectWorld):
-    """Put things into a sack of limited capacity.
+    """Fill a knapsack of limited capacity.
 
     Action i puts thing i into the sack, if it is not there and fits; otherwise nothing happens. The reward is what
     the thing is worth, and more if its partner (0 and 1, 2 and 3, …) is there already. The observation is the set of

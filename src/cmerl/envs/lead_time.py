@@ -1,4 +1,4 @@
-"""Inventory with a lead time: what is ordered now arrives some periods later."""
+"""Inventory with a lead time: orders arrive some periods later."""
 
 from __future__ import annotations
 
@@ -19,18 +19,17 @@ MOST_ENTRIES = 10**8  # of the table P
 
 
 class LeadTimeInventory(FiniteMDP):
-    """A warehouse whose orders travel.
+    """A warehouse with a lead time.
 
-    In each period a units are ordered, which arrive at the start of the period ``lead_time`` later; then customers
-    come. Demand that exceeds the stock is owed up to ``backlog`` units, and lost beyond it; what does not fit into
-    the store is sent back. The reward is minus the cost of the period with the demand that came, and ``R`` its
-    expectation. Observed are the stock, negative where units are owed, and what it would be after the next arrival,
-    after the next two, and so on, if nobody came; the last of these is the inventory position.
+    In each period a units are ordered; they arrive ``lead_time`` periods later, before that period's demand. Demand
+    beyond the stock is backlogged up to ``backlog`` units and then lost; units beyond the capacity are returned. The
+    reward is minus the cost of the period; ``R`` is its expectation. The observation is the stock (negative for a
+    backlog), then the stock plus the next arrival, plus the next two, and so on; the last is the inventory position.
 
     Args:
         lead_time: periods from an order to its arrival, at least 1.
-        capacity: most units in store.
-        backlog: most units owed.
+        capacity: largest stock.
+        backlog: largest backlog.
         max_order: largest order.
         demand: mean of a Poisson demand, or the probabilities (n,) of demands 0 … n−1.
         prices: see :class:`Prices`; by default 1 for a unit in store and 4 for a unit owed, a period.
@@ -77,7 +76,7 @@ class LeadTimeInventory(FiniteMDP):
         super().__init__(P, R, start=start, horizon=horizon, coordinates=np.cumsum(table, axis=1, dtype=np.float64))
 
     def step(self, action: SupportsIndex) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        """Order, meet one period's demand and pay its cost; both ending flags are always False."""
+        """Play one period and pay its cost; never terminates or truncates."""
         a = check_index("the action", action, self.R.shape[1])
         if self.state < 0:
             raise InputError("call reset() before the first step().")

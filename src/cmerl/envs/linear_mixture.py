@@ -1,4 +1,4 @@
-"""Linear-mixture MDPs: a transition law that mixes known ones with unknown weights."""
+"""Linear-mixture MDPs: a transition distribution that mixes known ones with unknown weights."""
 
 from __future__ import annotations
 
@@ -15,21 +15,20 @@ Floats = NDArray[np.float64]
 
 
 class LinearMixture(FiniteMDP):
-    """A finite MDP with P(s' | s, a) = Σ_j θ_j P_j(s' | s, a), the P_j known to those who ask.
+    """A finite MDP with P(s' | s, a) = Σ_j θ_j P_j(s' | s, a), with known P_j.
 
-    The laws P_j are Dirichlet draws, nearly deterministic; rewards are uniform on [0, 1], one state in three paying
-    at all.
+    The P_j are nearly deterministic Dirichlet samples. Rewards are uniform on [0, 1]; one state in three pays.
 
     Args:
         states: Number of states.
         actions: Number of actions.
         theta: The weights (d,): non-negative, with sum 1.
-        seed: Seed of the laws and rewards.
-        concentration: Dirichlet parameter of the laws.
+        seed: Seed of the P_j and the rewards.
+        concentration: Dirichlet parameter of the P_j.
         horizon: Suggested episode length.
 
     Attributes:
-        basis: The known laws (d, S, A, S), read-only.
+        basis: The known P_j (d, S, A, S), read-only.
         theta: As given, read-only.
         operator_norm: ‖Θ_P‖_HS with delta kernels on states and actions.
     """
@@ -47,7 +46,7 @@ class LinearMixture(FiniteMDP):
         states, actions = check_count("states", states), check_count("actions", actions)
         self.theta = check_numbers("theta", theta)
         if self.theta.ndim != 1 or (self.theta < 0).any() or abs(self.theta.sum() - 1.0) > 1e-8:
-            raise InputError(f"theta must be weights from 0 on with sum 1, but is {theta!r}.")
+            raise InputError(f"theta must be non-negative weights with sum 1, but is {theta!r}.")
         if not 0 < concentration < np.inf:
             raise InputError(f"concentration must be positive and finite, but is {concentration!r}.")
         rng = np.random.default_rng(check_count("seed", seed, least=0))

@@ -21,10 +21,10 @@ Floats = NDArray[np.float64]
 class LinearQuadratic(gymnasium.Env[Floats, Floats]):
     """A linear process s' = A s + B a + w that pays −(sᵀ Q s + aᵀ R a).
 
-    By default it is two coupled tanks, of which only the first can be filled or drained, and the level of the second
-    is what matters most. Noise w is uniform on [−noise, noise] in each coordinate, so with a stable A all states stay
-    in a box, which is the observation space. Actions are bounded by ``max_action``; the process must be one where the
-    optimal action never leaves that range, so that the Riccati recursion is exact, and this is checked.
+    The default is two coupled tanks: only the first can be filled or drained, and the level of the second matters
+    most. Noise w is uniform on [−noise, noise] in each coordinate, so with a stable A all states stay in a box, which
+    is the observation space. Actions are bounded by ``max_action``. The constructor checks that the optimal action
+    never leaves that range, so the Riccati recursion is exact.
 
     Args:
         A: (d, d), B: (d, m), Q: (d, d), R: (m, m), see above.
@@ -36,7 +36,7 @@ class LinearQuadratic(gymnasium.Env[Floats, Floats]):
     Attributes:
         dynamics: the model, for :func:`cmerl.oracles.solve`.
         horizon: as given.
-        bound: (d,), no state can ever be further from zero.
+        bound: (d,), the largest absolute value of each coordinate.
         operator_norm: ‖Θ_P‖_HS with linear kernels on (s, a) and on s, which is ‖(A, B)‖.
     """
 
@@ -66,7 +66,7 @@ class LinearQuadratic(gymnasium.Env[Floats, Floats]):
         if np.any(widest > max_action):
             raise InputError(
                 f"the optimal action may be as large as {widest.max():.3g}, beyond max_action = {max_action:g}, and "
-                "then the optimum is not known: make actions dearer (R), or the process more stable (A)."
+                "then the optimum is not known: make actions more expensive (R), or the process more stable (A)."
             )
         self.observation_space = spaces.Box(-self.bound, self.bound, dtype=np.float64)
         self.action_space = spaces.Box(-self.max_action, self.max_action, shape=(m,), dtype=np.float64)

@@ -1,4 +1,4 @@
-"""What mechanical worlds share: equations of motion, integrated while an action is held, under a Gymnasium shell."""
+"""The base of mechanical environments: equations of motion, integrated while an action is held."""
 
 from __future__ import annotations
 
@@ -128,9 +128,9 @@ class Mechanism(gymnasium.Env[Floats, Any]):
     ) -> None:
         self.horizon, self.noise = check_count("horizon", horizon), check_number("noise", noise)
         if not 0 <= self.noise < np.inf:
-            raise InputError(f"noise must be a finite standard deviation from 0 on, but is {noise!r}.")
-        self._rest, self._spread = np.array(rest, dtype=np.float64), np.asarray(spread, dtype=np.float64)
-        self._step, self._substeps = seconds / substeps, substeps
+            raise InputError(f"noise must be a finite standard deviation of at least 0, but is {noise!r}.")
+        self.rest, self.spread = np.array(rest, dtype=np.float64), np.asarray(spread, dtype=np.float64)
+        self.seconds, self._substeps = seconds, substeps
         self.action_space = spaces.Box(-np.array(most), np.array(most), dtype=np.float64)
         high = np.array(bounds)
         self.observation_space = spaces.Box(-high, high, dtype=np.float64)
@@ -161,7 +161,7 @@ class Mechanism(gymnasium.Env[Floats, Any]):
     def move(self, state: Floats, action: Floats) -> Floats:
         """The state after one step."""
         for _ in range(self._substeps):
-            moved = runge_kutta(lambda now: self.derivative(now, action), state, self._step)
+            moved = runge_kutta(lambda now: self.derivative(now, action), state, self.seconds / self._substeps)
             state = self.constrain(moved)
         return state
 
@@ -174,7 +174,7 @@ class Mechanism(gymnasium.Env[Floats, Any]):
         if "state" in options:
             self._state = self._check_state(options["state"])
         else:
-            self._state = self._rest + self._spread * self.np_random.standard_normal(len(self._rest))
+            self._state = self.rest + self.spread * self.np_random.standard_normal(len(self.rest))
         return self._look(), {"state": self._state.copy()}
 
     def step(self, action: ArrayLike) -> tuple[Floats, float, bool, bool, dict[str, Any]]:
@@ -209,7 +209,7 @@ class Mechanism(gymnasium.Env[Floats, Any]):
             state = np.array(value, dtype=np.float64)
         except (TypeError, ValueError):
             state = np.zeros(0)
-        known = state.shape == self._rest.shape and np.isfinite(state).all()
+        known = state.shape == self.rest.shape and np.isfinite(state).all()
         if not known or self.ended(state) or not np.array_equal(self.constrain(state), state):
             wanted = f"({self.variables}), finite and within the world's limits"
             raise InputError(f'options["state"] must be {wanted}, but is {value!r}.')

@@ -29,14 +29,14 @@ def score(tree: Tree) -> float:
 
 
 class Molecule(ObjectWorld):
-    """Grow a tree of atoms of three kinds (carbon, nitrogen, oxygen), starting from one carbon.
+    """Grow a tree of atoms (carbon, nitrogen, oxygen) from one carbon.
 
-    Action 3h + k hangs a new atom of kind k on the earliest atom of kind h that has a bond to spare; where there is
-    none, or the budget does not allow it, nothing happens. The reward is what the molecule has gained in worth. The
-    best bonds are between kinds that are dear, so that greed exhausts the budget too early.
+    Action 3h + k attaches an atom of kind k to the earliest atom of kind h with a free bond; without one, or beyond
+    the budget, nothing happens. The reward is the gain in value. The best bonds are between expensive kinds, so a
+    greedy policy exhausts the budget too early.
 
     Args:
-        budget: What all atoms may cost.
+        budget: Total cost of all atoms.
         horizon: Suggested episode length.
     """
 

@@ -1,4 +1,4 @@
-"""Deterministic worlds whose states are objects: enumerated once, so that the optimum is exact."""
+"""Deterministic environments whose states are objects: enumerated once, so that the optimum is exact."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ def enumerate_world(start: Hashable, actions: int, move: Move, observe: Callable
 
 
 class ObjectWorld(gymnasium.Env[Any, Any]):
-    """A deterministic world of objects. It neither terminates nor truncates: episodes end at the horizon.
+    """A deterministic environment of objects. It neither terminates nor truncates: episodes end at the horizon.
 
     Args:
         model: all states, their successors and rewards.
         space: of the observations.
-        horizon: the episode length that this world suggests.
+        horizon: the episode length that this environment suggests.
 
     Attributes:
         model: as given; this is where the oracle looks.

@@ -55,11 +55,11 @@ class BallDynamics(FourMoves):
 
 
 class PBall2D(PlanarWorld):
-    """A point in the unit disc that starts at its middle and is paid near a spot it does not know.
+    """A point in the unit disc that starts in the middle and is rewarded near an unknown spot.
 
     Actions 0 … 3 move by ``move`` along x+, x−, y+, y−; Gaussian noise is added to both coordinates, and the
     result is projected to the disc. A step pays max(0, 1 − ‖s − centre‖ / radius) of the state s that it
-    leaves, whatever the action. Episodes start at N(0, 0.001² I) and neither terminate nor truncate.
+    leaves, for any action. Episodes start at N(0, 0.001² I) and neither terminate nor truncate.
 
     Args:
         centre: Where the reward is 1, its maximum.
@@ -69,7 +69,7 @@ class PBall2D(PlanarWorld):
         horizon: Suggested episode length.
 
     Attributes:
-        dynamics: The pure functions behind it; ``rewards``, ``mean_next`` and ``project`` are theirs.
+        dynamics: The dynamics as pure functions.
         horizon: As given.
     """
 

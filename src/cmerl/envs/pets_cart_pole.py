@@ -40,7 +40,7 @@ class PetsCartPole(Mechanism):
 
     Args:
         horizon: suggested episode length.
-        noise: standard deviation of the noise on every observed state variable.
+        noise: standard deviation of the observation noise.
     """
 
     def __init__(self, horizon: int = 200, noise: float = 0.0) -> None:

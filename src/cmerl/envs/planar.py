@@ -1,4 +1,4 @@
-"""What worlds share in which a point makes four noisy moves in the square [−1, 1]²."""
+"""The base of environments in which a point makes four noisy moves in the square [−1, 1]²."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ START_NOISE = 0.001
 
 
 class FourMoves:
-    """The square and the actions, for the dynamics of such a world."""
+    """The square and the actions, for the dynamics of such an environment."""
 
     @property
     def low(self) -> tuple[float, ...]:
@@ -48,7 +48,7 @@ def check_moves(*, radius: float, move: float, noise: float) -> None:
         if not 0 < value < np.inf:
             raise InputError(f"{name} must be positive and finite, but is {value!r}.")
     if not 0 <= noise < np.inf:
-        raise InputError(f"noise must be a finite standard deviation from 0 on, but is {noise!r}.")
+        raise InputError(f"noise must be a finite standard deviation of at least 0, but is {noise!r}.")
 
 
 class PlanarWorld(gymnasium.Env[Floats, Any]):
@@ -78,7 +78,7 @@ class PlanarWorld(gymnasium.Env[Floats, Any]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Floats, dict[str, Any]]:
-        """Start an episode near where all start, or in ``options["state"]``, a point (x, y) of the world."""
+        """Start an episode near where all start, or in ``options["state"]``, a point (x, y) of the environment."""
         super().reset(seed=seed)
         options = check_options(options)
         if "state" in options:

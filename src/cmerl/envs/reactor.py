@@ -76,10 +76,10 @@ class ReactorDynamics:
 class Reactor(gymnasium.Env[Floats, Floats]):
     """A stirred tank reactor whose operating point is unstable without control.
 
-    Observed are the concentration of A in mol/L and the temperature in K; the action is the temperature of the
-    coolant, 280 to 320 K, held for ``minutes``. A step pays the share of the feed that has become good product
-    where it leads: hotter converts more, and from about 365 K on a side reaction spoils it. Above 400 K the reaction
-    has run away: the relief valve opens and the episode ends. Episodes start near 0.5 mol/L and 350 K, which is
+    The observation is the concentration of A in mol/L and the temperature in K. The action is the temperature of the
+    coolant, 280 to 320 K, held for ``minutes``. A step pays the share of the feed that has become good product in the
+    next state: conversion rises with temperature, and from about 365 K on a side reaction spoils the product. Above
+    400 K the reaction has run away and the episode terminates. Episodes start near 0.5 mol/L and 350 K, which is
     unstable.
 
     Args:
@@ -133,9 +133,9 @@ class Reactor(gymnasium.Env[Floats, Floats]):
 
 @dataclass
 class PIController:
-    """A proportional-integral controller of the temperature, which knows nothing of yields: coolant in K.
+    """A proportional-integral controller of the temperature; it returns the coolant temperature in K.
 
-    It remembers the integral of an episode; ``begin_episode`` gives one that starts at zero.
+    It keeps the integral of an episode; ``begin_episode`` returns a controller that starts at zero.
 
     Attributes:
         setpoint: K.
@@ -153,7 +153,7 @@ class PIController:
     integral: float = 0.0
 
     def begin_episode(self) -> Self:
-        """The same with an empty memory."""
+        """The same controller with a zero integral."""
         return type(self)(self.setpoint, self.gain, self.per_minute, self.minutes, self.most)
 
     def __call__(self, obs: Any, step: int = 0) -> Floats:

@@ -1,4 +1,4 @@
-"""Gymnasium ids of the worlds: entry points are strings, so that a world is imported only when it is made."""
+"""Gymnasium ids of the environments. Entry points are strings, so an environment is imported only when made."""
 
 from __future__ import annotations
 
@@ -52,8 +52,8 @@ WORLDS: dict[str, tuple[str, dict[str, Any]]] = {
 def register() -> None:
     """Register every world with Gymnasium; calling it again changes nothing.
 
-    No ``max_episode_steps`` is set, hence no TimeLimit wrapper: an episode's length is the agent's horizon,
-    for which ``env.unwrapped.horizon`` is the world's own suggestion.
+    No ``max_episode_steps`` is set, so there is no TimeLimit wrapper: the agent's horizon ends an episode, and
+    ``env.unwrapped.horizon`` is a suggestion.
     """
     from gymnasium.envs.registration import register as register_with_gymnasium
     from gymnasium.envs.registration import registry
@@ -64,7 +64,7 @@ def register() -> None:
 
 
 def register_soon() -> None:
-    """Register the worlds as soon as Gymnasium is there, without waiting a quarter of a second for it now."""
+    """Register the environments as soon as Gymnasium is there, without waiting a quarter of a second for it now."""
     if "gymnasium" in sys.modules:
         register()
     else:
@@ -72,7 +72,7 @@ def register_soon() -> None:
 
 
 class _AfterGymnasium:
-    """Lets Gymnasium be imported as ever, and then registers the worlds.
+    """Lets Gymnasium be imported as ever, and then registers the environments.
 
     A finder by its one method: to import ``importlib.abc`` for a base class takes as long as the rest of cmerl.
     """

@@ -74,11 +74,11 @@ class RegulatorDynamics:
 
 
 class Regulator(gymnasium.Env[Floats, Any]):
-    """A point with a velocity on a bumpy line, pushed by one of three forces: s' = Wφ(s, a) + ε.
+    """A kernelised non-linear regulator: s' = Wφ(s, a) + ε, with three forces.
 
     The features are φ = (x, v, sin πx, force). The noise is −√3σ, 0 or √3σ with probabilities 1/6, 2/3 and 1/6 in
-    each coordinate: it has the first five moments of a Gaussian, and being bounded it never leads out of the square
-    [−1, 1]², so the operator W is exact everywhere. A step pays max(0, 1 − ‖s − target‖ / radius) of the state s that
+    each coordinate. It matches the first five moments of a Gaussian, and it is bounded, so states stay in the square
+    [−1, 1]² and the operator W is exact everywhere. A step pays max(0, 1 − ‖s − target‖ / radius) of the state s that
     it leaves.
 
     Args:

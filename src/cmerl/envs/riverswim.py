@@ -1,4 +1,4 @@
-"""RiverSwim: swimming against the current pays, but only who perseveres finds out."""
+"""RiverSwim: swimming against the current pays, but only after many steps."""
 
 from __future__ import annotations
 

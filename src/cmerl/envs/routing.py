@@ -12,13 +12,13 @@ from cmerl.validation.numbers import check_count
 class Routing(ObjectWorld):
     """A route from a depot through all customers and back, as an order of the customers.
 
-    Action i swaps the customers at places i and i + 1; the last action leaves the route as it is. The reward of a
-    step is 1 − (length − shortest)/(longest − shortest) of the route after it, so that the best route pays 1 a
-    step. Customers lie in the unit square, the depot in its middle; the first route visits them by number.
+    Action i swaps the customers at positions i and i + 1; the last action does nothing. The reward of a step is 1 −
+    (length − shortest)/(longest − shortest) of the route after it, so the best route pays 1 per step. Customers lie
+    in the unit square, the depot in its middle; the first route visits them by number.
 
     Args:
-        customers: How many there are.
-        seed: Of their places.
+        customers: Number of customers.
+        seed: Seed of their positions.
         horizon: Suggested episode length.
 
     Attributes:

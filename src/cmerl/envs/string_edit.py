@@ -12,8 +12,8 @@ from cmerl.validation.numbers import check_count
 class StringEdit(ObjectWorld):
     """Edit a string towards a hidden target of the same length.
 
-    Action p·|alphabet| + c writes letter c at place p. The reward is the share of places that are right after it.
-    The first string is the first letter of the alphabet all over. An optimal player puts one place right a step.
+    Action p·|alphabet| + c writes letter c at position p. The reward is the share of correct positions after it. The
+    first string repeats the first letter of the alphabet. An optimal policy corrects one position per step.
 
     Args:
         target: The hidden word.

@@ -20,9 +20,9 @@ class CartPoleSwingUp(Mechanism):
     """A cart-pole that starts with its pole hanging down.
 
     The equations are those of the classic cart-pole. Actions in [−1, 1] are shares of ``force``, held for 0.04 s;
-    observed are x, ẋ, cos θ, sin θ and θ̇ (θ = 0 upright). A step pays (1 + cos θ) / 2 · (1 − (x / 2.4)²) of the state
-    that it leads to, and leaving the track, ±2.4, ends the episode: hanging pays nothing, and a pole that is kept
-    turning about half of what a balanced one does.
+    observed are x, ẋ, cos θ, sin θ and θ̇ (θ = 0 upright). A step pays (1 + cos θ) / 2 · (1 − (x / 2.4)²) of the
+    state that it leads to, and leaving the track, ±2.4, terminates the episode. Hanging pays nothing; a spinning pole
+    earns about half of what a balanced one does.
 
     Args:
         force: The strongest push, in newtons.

@@ -81,11 +81,11 @@ class RoomDynamics(FourMoves):
 
 
 class TwoRooms(PlanarWorld):
-    """A square that a wall with a door divides: the first room pays a little, the second a lot.
+    """Two rooms with a door: the first pays a little, the second a lot.
 
     Actions 0 … 3 move by ``move`` along x+, x−, y+, y−; Gaussian noise is added to both coordinates, and walls stop
     the point. A step pays for the state s that it leaves: prize · max(0, 1 − ‖s − spot‖ / ``radius``) for the spot of
-    either room. Episodes start near (−0.5, −0.5), beside the small prize, and neither terminate nor truncate.
+    either room. Episodes start near (−0.5, −0.5), near the small prize, and neither terminate nor truncate.
 
     Args:
         door: Lowest and highest y of the door.

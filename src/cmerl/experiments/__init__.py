@@ -1,4 +1,4 @@
-"""Experiments: environments × agents × seeds, run, resumed, kept on disk and compared.
+"""Experiments: run, resume, store and compare environments × agents × seeds.
 
 >>> from cmerl import experiments
 >>> experiments.run("cmerl/RiverSwim-v0", agents=["cme-rl", "random"], episodes=20)  # doctest: +SKIP

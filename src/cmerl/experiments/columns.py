@@ -1,7 +1,7 @@
 """Finished episodes as columns of numbers: ``episodes.jsonl`` read fast, followed while it grows, and cached.
 
-Reading millions of JSON lines takes many seconds, so what was read is kept beside them in ``episodes.cache``. That is
-only a copy: it is checked against the lines, taken up where it ends, and made anew if it is missing or does not fit.
+Reading millions of JSON lines takes many seconds, so ``episodes.cache`` keeps the numbers as columns. It is only a
+copy: it is checked against the lines, extended where it ends, and rebuilt if it is missing or does not match.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cmerl.agents import storage
-from cmerl.agents.schema import floats, items, plain, table, text, whole, wholes
+from cmerl.agents.saving import container
 from cmerl.errors import InputError
 from cmerl.files import open_regular
+from cmerl.validation.schema import floats, items, plain, table, text, whole, wholes
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -154,7 +154,7 @@ class EpisodeLog:
         )
 
     def _check_same(self, file: Any) -> bool:
-        """Begin anew if the file is not the one read so far, grown; whether it had to."""
+        """Start again if the file is not the one read so far, grown; whether it had to."""
         long_enough = os.fstat(file.fileno()).st_size >= self._offset
         if not self._offset or (long_enough and self._print == _fingerprint(file, self._offset)):
             return False
@@ -236,12 +236,12 @@ class EpisodeLog:
             "texts": {name: names.known for name, names in self._texts.items()},
         }
         with contextlib.suppress(OSError, InputError):
-            storage.write(self.cache_path, {"keys": keys, **values}, about)
+            container.write(self.cache_path, {"keys": keys, **values}, about)
 
     def _take_up(self) -> None:
         """Begin where the cache ends, if it is whole; ``update`` checks that it belongs to the file."""
         try:
-            tensors, about = storage.read(self.cache_path)
+            tensors, about = container.read(self.cache_path)
             offset, fingerprint, skipped = about["offset"], about["print"], about["skipped"]
             envs, agents, texts = about["envs"], about["agents"], about["texts"]
             keys = tensors.pop("keys")
@@ -263,7 +263,7 @@ class EpisodeLog:
 
 
 def read(directory: str | os.PathLike[str]) -> EpisodeLog:
-    """A run's episodes, from the cache as far as it goes; what had to be read anew is added to it."""
+    """A run's episodes, from the cache as far as it goes; what had to be read again is added to it."""
     log = EpisodeLog(directory)
     if log.update():
         log.save()

@@ -1,4 +1,4 @@
-"""Environments of a spec: whose code may run, and which wrappers have a name."""
+"""Environments of a spec: which modules may run, and which wrappers can be named."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ def wrapper_names() -> list[str]:
 
 
 def _import_allowed(module: str) -> None:
-    """Import what the user allowed; a module beside which the user stands is found too, as with python -m."""
+    """Import the allowed modules; modules in the current directory are found too, as with python -m."""
     here = os.getcwd()
     root = os.path.join(here, module.partition(".")[0])
     if here not in sys.path and (os.path.isfile(f"{root}.py") or os.path.isdir(root)):
@@ -167,6 +167,12 @@ def _registered(id: str, allowed: Sequence[str]) -> EnvSpec:
         )
     if module:
         _import_allowed(module)
+    if name.endswith(".py"):
+        file = name.rpartition("/")[2].removesuffix(".py")
+        raise InputError(
+            f"{name!r} is a file: give the id that it registers, and --allow-env-module {file} "
+            "(allow_env_modules in a spec)"
+        )
     if name not in registry:
         home = [known for known, entry in registry.items() if is_home(module_of(entry), allowed)]
         hint = nearest(name, home) if _close(name, home) else "see cmerl envs"
@@ -239,7 +245,7 @@ def _own_wrappers() -> list[str]:
 def _wrap(env: Environment, wrapper: WrapperSpec, id: str) -> Environment:
     who = f"environment {id!r}, wrapper {wrapper.name!r}"
     if wrapper.name in KEEP_STATE:
-        raise InputError(f"{who} keeps something from one episode to the next, so that a run could not be resumed")
+        raise InputError(f"{who} keeps state between episodes, so a run could not be resumed")
     if wrapper.name not in wrapper_names():
         raise InputError(f"environment {id!r}: there is no wrapper {wrapper.name!r}: {_wrapper_hint(wrapper.name)}")
     home = "cmerl.wrappers" if wrapper.name in _own_wrappers() else "gymnasium.wrappers"

@@ -1,4 +1,4 @@
-"""Why a unit failed, in a sentence, and the line of code that it failed in."""
+"""Failures of units: the reason in a sentence, and the line of code."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Failure(NamedTuple):
 
 
 def failure_of(error: BaseException) -> Failure:
-    """What to tell people of an exception."""
+    """The message for an exception."""
     return Failure(sentence(error), place(error))
 
 
@@ -72,13 +72,19 @@ def told(failures: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]:
     ]
 
 
-def what_now(failed: int, total: int, directory: str | os.PathLike[str]) -> str:
-    """How many units failed, where their tracebacks are, and how to go on."""
-    place = shlex.quote(os.fspath(directory))
+def what_now(failed: int, total: int, directory: str | os.PathLike[str], modules: Sequence[str] = ()) -> str:
+    """Number of failed units, place of tracebacks, and how to continue."""
     return (
         f"{failed} of {total} runs failed: the tracebacks are in {Path(directory) / 'run.log'}; "
-        f"once the cause is mended, cmerl resume {place} goes on"
+        f"once the cause is mended, {resuming(directory, modules)} goes on"
     )
+
+
+def resuming(directory: str | os.PathLike[str], modules: Sequence[str] = (), address: str | None = None) -> str:
+    """The command that goes on with a run, naming again what its user must trust again."""
+    trusted = [word for module in modules for word in ("--allow-env-module", module)]
+    cluster = [] if address is None else ["--address", address]
+    return shlex.join(["cmerl", "resume", os.fspath(directory), *trusted, *cluster])
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:

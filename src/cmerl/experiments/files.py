@@ -1,4 +1,4 @@
-"""Files that are whole or absent: atomic JSON, and lines that may be torn."""
+"""Atomic JSON files, and line files whose end may be torn."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 from cmerl.errors import InputError
 from cmerl.files import read_regular, reason, write_atomically
 
-__all__ = ["read_json", "to_line", "whole_lines", "write_atomically", "write_json"]
+__all__ = ["read_json", "runs_inside", "to_line", "whole_lines", "write_atomically", "write_json"]
 
 
 def write_json(path: Path, value: Any) -> None:
@@ -37,11 +37,18 @@ def read_json(path: Path, most: int = 1 << 28) -> dict[str, Any]:
     return value
 
 
+def runs_inside(path: Path, most: int = 3) -> str:
+    """A hint for who names a folder of runs instead of one of them."""
+    found = sorted(file.parent for file in path.glob("*/manifest.json"))
+    named = ", ".join(map(str, found[:most])) + (", …" if len(found) > most else "")
+    return f"; there is one in {named}" if found else ""
+
+
 def _finite(text: str) -> float:
     """A number that JSON can hold: what is read may be written again, and infinity could not be."""
     value = float(text)
     if not math.isfinite(value):
-        raise ValueError(f"{text} is no number of JSON")
+        raise ValueError(f"{text} is not a JSON number")
     return value
 
 

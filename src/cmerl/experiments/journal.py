@@ -1,4 +1,4 @@
-"""The journal of one unit: an append-only file of checksummed records, from which its agent can be made again.
+"""The journal of one unit: an append-only file of checksummed records, from which its agent can be rebuilt.
 
 A record is a header (length and SHA-256) and a payload. It is written by one ``write`` call, so a process that is
 killed leaves at most one torn record at the end, which the next one cuts off: that episode is played again, and since
@@ -87,7 +87,7 @@ class FileJournal:
         if self._damaged_start:
             aside = self.path.with_name(f"{self.path.name}.damaged-{secrets.token_hex(4)}")
             write_atomically(aside, [self._damaged_start])
-            log.warning("%s is damaged from its first record on: it is kept as %s", self.path, aside.name)
+            log.warning("%s is damaged from its first record on: kept as %s", self.path, aside.name)
         else:
             log.info("%s: %d bytes after the last whole episode are cut off", self.path.name, self.cut)
         os.ftruncate(self._fd, self.size)

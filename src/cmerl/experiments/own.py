@@ -1,4 +1,4 @@
-"""Parts of the user's own in a run: classes and callables, by "module:attribute" or handed over as they are."""
+"""The user's own classes and callables in a run, by "module:attribute" or as objects."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def find(name: str, allowed: Sequence[str], what: str) -> Callable[..., Any]:
     if name.startswith(f"{HANDED}:"):
         if name not in _OBJECTS:
             raise InputError(
-                f"{what} {name!r} was handed over as an object, which is not here: pass it again, resume(directory, "
+                f"{what} {name!r} was passed as an object, which is missing here: pass it again, resume(directory, "
                 f"{what if what == 'agent' else 'env'}s=[…]), or put it into a module"
             )
         return _OBJECTS[name]

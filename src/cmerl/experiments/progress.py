@@ -24,16 +24,16 @@ def shown(ledger: Ledger) -> Iterator[Show]:
 
     console = Console(file=sys.stderr)
     if not console.is_terminal:
-        yield _line_per_unit
+        yield line_per_unit
         return
     from rich.progress import Progress
 
     with Progress(*columns(console.width), console=console, speed_estimate_period=600, expand=True) as bars:
-        yield _Bars(bars, ledger)
+        yield Bars(bars, ledger)
 
 
 def columns(width: int) -> tuple[Any, ...]:
-    """Who, a bar, how many, how long, and the status, of which a narrow terminal shows what fits."""
+    """The columns of the progress bar, as many as fit into the terminal."""
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
     from rich.table import Column
 
@@ -52,7 +52,7 @@ def columns(width: int) -> tuple[Any, ...]:
 
 
 def status(line: dict[str, Any], best: float) -> str:
-    """What a person wants to see of an episode."""
+    """The status of a unit in the progress bar."""
     words = [f"return {line['return']:.4g}", f"best {best:.4g}"]
     words += [f"{word} {line['metrics'][key]:.3g}" for key, word in SHOWN if _is_number(line["metrics"].get(key))]
     if line["regret"] is not None:
@@ -60,7 +60,7 @@ def status(line: dict[str, Any], best: float) -> str:
     return "  ".join([*words, f"{line['seconds']:.2f} s"])
 
 
-class _Bars:
+class Bars:
     """A bar for each running unit, below one for the whole if there are several."""
 
     def __init__(self, bars: Any, ledger: Ledger) -> None:
@@ -74,6 +74,7 @@ class _Bars:
         self._whole = bars.add_task("all", total=total, completed=done, visible=several, status="")
 
     def __call__(self, event: Event, ledger: Ledger) -> None:
+        """Show one event."""
         key, totals = event.unit.key, ledger.totals[event.unit.key]
         match event:
             case UnitStarted(unit=unit) if key not in self._units:
@@ -92,7 +93,7 @@ class _Bars:
         self._bars.update(self._whole, status=f"{ended} of {len(ledger.units)} runs done")
 
     def _name(self, unit: Unit) -> str:
-        """What tells a unit apart from the others, which leaves room for the bar."""
+        """A short distinguishing name of a unit."""
         parts = [unit.env.label] * self._worlds + [unit.agent.label] * self._players
         return " · ".join([*parts, f"seed {unit.seed}"])
 
@@ -102,7 +103,8 @@ class _Bars:
         self._bars.console.print(words, markup=False, highlight=False)
 
 
-def _line_per_unit(event: Event, ledger: Ledger) -> None:
+def line_per_unit(event: Event, ledger: Ledger) -> None:
+    """Print a line for every unit that has finished."""
     if isinstance(event, UnitFinished):
         print(_finished(event, ledger), file=sys.stderr, flush=True)
 

@@ -1,12 +1,12 @@
-"""What manifests and the records of journals may hold: checked before anything is made of them."""
+"""The schemas of manifests and journal records."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from cmerl.agents.schema import check_names, either, flag, items, number, one_of, plain, table, text, whole
 from cmerl.errors import InputError
 from cmerl.experiments.units import Unit, check_header
+from cmerl.validation.schema import check_names, either, flag, items, number, one_of, plain, table, text, whole
 
 _OR_NONE = either(one_of(None), number(-1e300, 1e300))
 LINE = {

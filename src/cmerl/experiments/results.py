@@ -20,10 +20,10 @@ from cmerl.logs import Log, LoggedEpisode
 
 
 class Results:
-    """What a run has found so far.
+    """The results of a run, finished or not.
 
     Attributes:
-        directory: where everything is.
+        directory: the run directory.
     """
 
     def __init__(self, directory: str | os.PathLike[str], *, allow_env_modules: Sequence[str] = ()) -> None:
@@ -34,7 +34,7 @@ class Results:
 
     @cached_property
     def spec(self) -> Spec:
-        """What was run."""
+        """The spec of the run."""
         return self._run.spec()
 
     @cached_property
@@ -50,16 +50,16 @@ class Results:
 
     @property
     def failures(self) -> list[dict[str, Any]]:
-        """Units that could not go on, each with the reason."""
+        """Failed units, each with the reason."""
         return list(self.summary()["failures"])
 
     @property
     def finished(self) -> bool:
-        """Whether every unit has played all its episodes."""
+        """True if every unit has played all its episodes."""
         return bool(self.summary()["finished"])
 
     def frame(self) -> Any:
-        """The episodes as a data frame of pandas or, if only that is installed, polars; metrics are columns too."""
+        """The episodes, with metrics as columns, as a pandas data frame (or Polars, if only that is installed)."""
         rows = [{**{k: v for k, v in line.items() if k != "metrics"}, **line["metrics"]} for line in self.episodes]
         if find_spec("pandas") is not None:
             import pandas
@@ -72,7 +72,7 @@ class Results:
         raise InputError("a data frame needs pandas or polars: pip install pandas; without them use results.episodes")
 
     def agent(self, env: str, agent: str, seed: int, episodes: int | None = None) -> agents.Agent:
-        """An agent as it was after its first ``episodes``, or as it is now; made from its journal, bit for bit."""
+        """An agent after its first ``episodes``, or its last; rebuilt from its journal bit for bit."""
         for unit in units_of(self.spec):
             if unit.key == (env, agent, seed):
                 if wanted := [module for module in unit.allow_env_modules if module not in self._trusted]:
@@ -84,9 +84,9 @@ class Results:
         raise InputError(f"the run has no unit of {env!r}, {agent!r} and seed {seed}: see results.units")
 
     def logged(self, env: str | None = None, agent: str | None = None, seed: int | None = None) -> Log:
-        """The transitions of all episodes, for ``agent.fit``; of one environment, agent or seed if named.
+        """The episodes as a log for ``agent.fit``; of one environment, agent or seed if given.
 
-        Nothing is imported or made again: they are read from the journals.
+        Nothing is imported or rebuilt: they are read from the journals.
         """
         wanted = [
             u for u in self.units if all(w in (None, k) for w, k in zip((env, agent, seed), u.key, strict=True))
@@ -109,11 +109,11 @@ class Results:
 
     @property
     def units(self) -> list[Unit]:
-        """What the run consists of."""
+        """The units of the run."""
         return units_of(self.spec)
 
     def plot(self) -> Any:
-        """Figures of the run, as the report draws them."""
+        """Figures of the run, as in the report."""
         from importlib import import_module
 
         try:
@@ -151,14 +151,14 @@ def load(directory: str | os.PathLike[str], *, allow_env_modules: Sequence[str] 
 
     Args:
         directory: of the run.
-        allow_env_modules: modules of its environments that you trust; only ``agent`` imports them.
+        allow_env_modules: modules that you trust; only ``agent`` imports them.
     """
     return Results(directory, allow_env_modules=allow_env_modules)
 
 
 def _transitions(lesson: dict[str, Any], where: str) -> dict[str, Any]:
     if not lesson.get("observations"):
-        raise InputError(f"{where} was written down without its transitions, as its agent learns nothing from them")
+        raise InputError(f"{where} was recorded without its transitions, because its agent does not learn from them")
     return lesson
 
 

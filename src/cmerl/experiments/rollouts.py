@@ -1,4 +1,4 @@
-"""Regret by Monte Carlo, where no oracle knows it: the same policy played again in a copy of the environment."""
+"""Monte Carlo estimates of regret: the same policy is played in a copy of the environment."""
 
 from __future__ import annotations
 

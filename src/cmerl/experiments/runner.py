@@ -1,4 +1,4 @@
-"""Run and resume: check a spec, hand its units to an engine, write down what happens."""
+"""Run and resume: check a spec, pass its units to an engine, record events."""
 
 from __future__ import annotations
 
@@ -45,10 +45,10 @@ def run(
             ``envs`` and ``agents`` may also hold callables that make an environment, and classes or callables
             (env, *, horizon, seed, **options) that make an agent.
         out: the run directory; by default a new one in ``runs/``.
-        callbacks: called as callback(event, ledger) after everything that happens.
-        progress: show bars.
-        command: what the manifest says to type to repeat the run; by default one that works from any shell.
-        settings: keys of the spec, which go before what ``spec`` says.
+        callbacks: called as callback(event, ledger) after every event.
+        progress: show progress bars.
+        command: the command that the manifest records for repeating the run.
+        settings: keys of the spec; they override ``spec``.
 
     Returns:
         The results. Units that failed are in ``results.failures``; the others are complete.
@@ -74,16 +74,16 @@ def resume(
     agents: Sequence[Callable[..., Any]] = (),
     envs: Sequence[Callable[..., Any]] = (),
 ) -> Results:
-    """Go on with a run that was interrupted, exactly where it stopped; failed units are tried again.
+    """Continue an interrupted run exactly where it stopped; failed units are tried again.
 
     Args:
         directory: of the run.
         callbacks: as for ``run``.
-        progress: show bars.
-        jobs: units at a time, if not as before; it changes nothing in the results.
-        address: of the Ray cluster to join, if the run was on one: a manifest alone is not believed.
-        allow_env_modules: modules that the run's environments and agents come from, whose code you trust: likewise.
-        agents: classes and callables that the run was given as objects, such as those of a notebook.
+        progress: show progress bars.
+        jobs: units at a time; does not change the results.
+        address: address of the Ray cluster, if the run used one; the manifest's own is not trusted.
+        allow_env_modules: modules of the run whose code you trust.
+        agents: classes and callables that were passed to ``run`` as objects.
         envs: likewise.
     """
     for part in agents:
@@ -107,7 +107,7 @@ def _with_names(values: Mapping[str, Any]) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Consent:
-    """What a user has agreed to now: a manifest may be somebody else's.
+    """The modules and address that the user allows now; a manifest alone is not trusted.
 
     Attributes:
         address: of a Ray cluster, to which code and data go.
@@ -122,18 +122,18 @@ class Consent:
         for module in spec.allow_env_modules:
             if module not in self.modules:
                 raise InputError(
-                    f"{place} wants code of module {module!r} to run: if you trust it, say so again with "
+                    f"{place} wants code of module {module!r} to run: if you trust it, allow it again with "
                     f"--allow-env-module {module} (allow_env_modules=[…])"
                 )
         if spec.address is not None and self.address is None:
             raise InputError(
-                f"{place} wants to join the Ray cluster at {spec.address!r}: if you trust it, say so again with "
+                f"{place} wants to join the Ray cluster at {spec.address!r}: if you trust it, allow it again with "
                 f"--address {spec.address} (address=…)"
             )
 
 
 def load_spec(spec: Any, settings: Mapping[str, Any], place: str = "spec") -> Spec:
-    """A spec from whatever ``run`` accepts.
+    """A spec from any argument that ``run`` accepts.
 
     Args:
         spec: a spec, a dictionary, a TOML or JSON file, or an environment's id.
@@ -206,7 +206,7 @@ def _go(
     if not progress and (failures := results.failures):  # with bars, whoever shows them tells
         for words, where in told(failures):
             log.warning("%s%s", words, f" (at {where})" if where else "")
-        log.warning(what_now(len(failures), len(results.units), directory.path))
+        log.warning(what_now(len(failures), len(results.units), directory.path, consent.modules))
     return results
 
 

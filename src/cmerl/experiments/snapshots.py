@@ -1,7 +1,8 @@
-"""What an agent believes over its states, at episodes 1, 2, 4, 8 … and the last, for worlds that can be drawn.
+"""Snapshots of an agent's values over its states at episodes 1, 2, 4, 8 … and the last, for the report's maps.
 
-That is: finite worlds cell by cell, worlds of one or two coordinates on a grid, and of more on a slice. A snapshot is
-a tree of plain values and arrays; it depends on the agent and its episodes alone: a resumed run takes the same.
+That is: finite MDPs cell by cell, environments of one or two coordinates on a grid, and of more on a slice. A
+snapshot is a tree of plain values and arrays; it depends on the agent and its episodes alone: a resumed run takes the
+same.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ SPREAD = 2.0  # how far beyond the first episode an unbounded coordinate is draw
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """A finite world: each state is a cell.
+    """A finite MDP: each state is a cell.
 
     Attributes:
         observations: of each state (S, …).
@@ -67,7 +68,7 @@ class Grid:
     Attributes:
         axes: the grid's coordinates along each drawn dimension.
         dims: which coordinates of the state those are.
-        base: a state (d,), of which the other coordinates are taken.
+        base: a state (d,) that provides the other coordinates.
     """
 
     axes: tuple[FloatArray, ...]
@@ -182,7 +183,7 @@ def _widest(seen: FloatArray, ranges: list[tuple[float, float]]) -> tuple[int, .
 
 
 def places_of(world: Any, states: int) -> IntArray:
-    """Row and column of each state: the world's own, or one row, or as many as make a square."""
+    """Row and column of each state: the environment's own, or one row, or as many as make a square."""
     cells = getattr(world, "cells", None)
     if isinstance(cells, list) and cells and all(isinstance(c, tuple) and len(c) == 2 for c in cells):
         extra = states - len(cells)  # an absorbing state or so, below the rest

@@ -1,4 +1,4 @@
-"""What to run: environments × agents × seeds, from a TOML or JSON file, from flags or from Python, as one model."""
+"""Specs: environments × agents × seeds, from a TOML or JSON file, flags or Python."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ def _text(value: str) -> str:
     try:
         value.encode()
     except UnicodeEncodeError:
-        raise ValueError(f"{value!r} holds half a character") from None
+        raise ValueError(f"{value!r} contains an incomplete character") from None
     if not value.isprintable():
-        raise ValueError(f"{value!r} holds signs that cannot be printed")
+        raise ValueError(f"{value!r} contains unprintable characters")
     return value
 
 
@@ -42,7 +42,7 @@ def _option(value: Any) -> Any:
         text.encode()
         return json.loads(text)
     except (TypeError, ValueError, RecursionError):
-        raise ValueError(f"{repr(value)[:80]} cannot be written down as TOML or JSON") from None
+        raise ValueError(f"{repr(value)[:80]} cannot be written as TOML or JSON") from None
 
 
 Options = Annotated[dict[str, Annotated[Any, BeforeValidator(_option)]], Field(default_factory=dict)]
@@ -124,15 +124,15 @@ class Spec(_Table):
         agents: by default CME-RL.
         episodes: of every unit.
         horizon: steps per episode; by default each environment's own.
-        seeds: how many (0, 1, …), or which.
-        step_timeout: seconds that an environment may take over a step; by default any time.
-        rollouts: where regret has no oracle, estimate it after every episode from so many episodes of the same policy
-            in a copy of the environment; 0 does not.
+        seeds: how many (0, 1, …), or a list.
+        step_timeout: seconds that a step may take; by default no limit.
+        rollouts: if regret has no oracle, estimate it after every episode from this many episodes of the same policy
+            in a copy of the environment; 0 does not estimate.
         engine: "local" or "ray".
         jobs: units at a time; by default as many as there are cores.
-        address: of a Ray cluster to join; by default one on this machine is started.
-        journals: with Ray, whether records go through the "driver" or straight to a disk that all machines "share".
-        allow_env_modules: modules beyond Gymnasium's and cmerl's that environments and agents may come from.
+        address: address of a Ray cluster; by default a local one is started.
+        journals: with Ray, "driver" sends records through the driver; "shared" writes to a common disk.
+        allow_env_modules: other modules that environments and agents may come from.
     """
 
     environments: Annotated[tuple[EnvironmentSpec, ...], Field(min_length=1)]
@@ -171,7 +171,7 @@ class Spec(_Table):
 
     @property
     def seed_list(self) -> list[int]:
-        """The seeds themselves."""
+        """The list of seeds."""
         return list(range(self.seeds)) if isinstance(self.seeds, int) else list(self.seeds)
 
 
@@ -198,12 +198,12 @@ def parse(values: Mapping[str, Any], source: str = "spec", sources: Mapping[str,
 
 
 def read(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """What a TOML or JSON file says, not yet checked; of a run's manifest.json, its spec."""
+    """The unchecked contents of a TOML or JSON file, or the spec of a manifest.json."""
     return read_file(path)[0]
 
 
 def read_file(path: str | os.PathLike[str]) -> tuple[dict[str, Any], bool]:
-    """The same, and whether it was a manifest, which may be somebody else's."""
+    """The contents of a spec file, and whether it was a manifest, which is not trusted."""
     file = Path(path)
     try:
         text = read_regular(file, follow=True, most=1 << 26).decode()

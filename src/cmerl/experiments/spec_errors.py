@@ -1,4 +1,4 @@
-"""What pydantic finds wrong, as one sentence that names the place and the fix."""
+"""Validation errors of pydantic as one sentence with the place and the fix."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def _about_seeds(value: Any) -> str:
     if isinstance(value, int) and not isinstance(value, bool):
         if value > 10**6:
             return f"seeds must be at most a million, not {_shown(value)}"
-        return f"seeds must be a number of at least 1 or a list of numbers from 0 on, not {_shown(value)}"
+        return f"seeds must be a number of at least 1 or a list of numbers of at least 0, not {_shown(value)}"
     if value in ([], ()):
         return "seeds is an empty list: say how many, such as seeds = 8, or which, such as seeds = [0, 1, 2]"
     return f"seeds must be how many, such as 8, or which, such as [0, 1, 2], not {_shown(value)}"

@@ -1,7 +1,7 @@
 """The run directory: manifest.json, episodes.jsonl, summary.json, and a journal for each unit.
 
-Journals are the truth: workers write them, one each. The driver alone writes everything else, all of which
-can be made from the journals and the manifest again.
+Workers write journals, one per unit. Only the driver writes the other files, all of which can be rebuilt from the
+journals and the manifest.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 from cmerl.errors import InputError
 from cmerl.experiments import columns
 from cmerl.experiments.engines.base import EpisodeFinished, Event, Task, UnitFailed, UnitFinished
-from cmerl.experiments.files import read_json, to_line, whole_lines, write_atomically, write_json
+from cmerl.experiments.files import read_json, runs_inside, to_line, whole_lines, write_atomically, write_json
 from cmerl.experiments.journal import FileJournal, Tail
 from cmerl.experiments.manifest import FORMAT, make_manifest, versions
 from cmerl.experiments.packing import unpack
@@ -86,17 +86,19 @@ class RunDirectory:
         if not self.path.is_dir():
             raise InputError(f"there is no directory {str(self.path)!r}")
         if not self.manifest_file.exists():
-            raise InputError(f"{str(self.path)!r} is not a run directory: it has no manifest.json")
+            raise InputError(
+                f"{str(self.path)!r} is not a run directory: it has no manifest.json{runs_inside(self.path)}"
+            )
         manifest = read_json(self.manifest_file)
         if manifest.get("format") != FORMAT or not isinstance(manifest.get("spec"), dict):
             raise InputError(
-                f"{self.manifest_file} is damaged or of another version: this cmerl reads format {FORMAT}"
+                f"{self.manifest_file} is damaged or of another version: this version of cmerl reads format {FORMAT}"
             )
         check_manifest(manifest, str(self.manifest_file))
         return manifest
 
     def spec(self) -> Spec:
-        """What the run is of."""
+        """The spec of the run."""
         return parse(self.manifest()["spec"], str(self.manifest_file))
 
     @contextmanager
@@ -166,7 +168,7 @@ class Ledger:
         then, now = self.run.manifest().get("versions", {}), versions(self.spec)
         changed = [f"{name} {then[name]} → {now.get(name)}" for name in then if now.get(name) != then[name]]
         if changed:
-            log.warning("this run began with other versions (%s): the rest may differ in bits", ", ".join(changed))
+            log.warning("this run began with other versions (%s): results may differ in bits", ", ".join(changed))
 
     def _open(self, unit: Unit) -> Task | None:
         """Count what a unit has finished; a task if there is something left to do."""
@@ -213,7 +215,7 @@ class Ledger:
             self._refresh()
 
     def summary(self) -> dict[str, Any]:
-        """What summary.json says."""
+        """The contents of summary.json."""
         pairs = [(env.label, agent.label) for env in self.spec.environments for agent in self.spec.agents]
         return {
             "finished": self.finished,
@@ -235,7 +237,7 @@ class Ledger:
 
     @property
     def finished(self) -> bool:
-        """Whether every unit has played all its episodes."""
+        """True if every unit has played all its episodes."""
         return len(self.reports) == len(self.units)
 
     def _refresh(self) -> None:
@@ -243,7 +245,7 @@ class Ledger:
         self._refreshed = time.monotonic()
 
     def close(self) -> None:
-        """Leave the files as they should be found: once all is finished, in one order whatever happened before."""
+        """Finalise the files: once all units are finished, lines are in the order of the spec."""
         os.close(self._file)
         if self.finished:
             self._write_episodes()

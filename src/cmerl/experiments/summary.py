@@ -1,4 +1,4 @@
-"""Totals of a run, kept up to date episode by episode, and what summary.json says of them."""
+"""Totals of a run, updated episode by episode, for summary.json."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Totals:
 
 
 def summarise(env: str, agent: str, units: Sequence[Totals]) -> dict[str, Any]:
-    """What summary.json says of one agent in one environment.
+    """The entry of summary.json for one agent in one environment.
 
     Args:
         env: the environment's label.

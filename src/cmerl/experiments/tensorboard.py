@@ -74,7 +74,7 @@ class TensorBoard:
                 self._close(key)
 
     def _begin_again(self, key: Key, lines: Sequence[Mapping[str, Any]]) -> None:
-        """Write a unit's episodes anew: the last ones before a kill may not have got here."""
+        """Rewrite a unit's episodes: the last ones before a kill may be missing."""
         for old in self.directory.joinpath(*key).glob("events.out.tfevents.*"):
             old.unlink()
         for line in lines:

@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict
 
 from cmerl import agents
 from cmerl.agents.base import EpisodeRecord
-from cmerl.agents.door import StepLimit
+from cmerl.agents.environment_calls import StepLimit
 from cmerl.confidence import Mode, as_mode
 from cmerl.errors import CmerlError, InputError
 from cmerl.experiments import own
@@ -32,7 +32,7 @@ FORMAT = 1  # of journals
 
 
 class Unit(BaseModel):
-    """What one worker plays from the first episode to the last; equal units give equal bytes."""
+    """One unit of a run: an environment, an agent and a seed; equal units give equal bytes."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -63,7 +63,7 @@ class Unit(BaseModel):
 
     @property
     def digest(self) -> str:
-        """Of everything that decides what comes out."""
+        """A digest of everything that determines the result."""
         return hashlib.sha256(self.model_dump_json(exclude={"step_timeout"}).encode()).hexdigest()
 
     @property
@@ -176,7 +176,7 @@ def keeper(
 def check_header(unit: Unit, header: dict[str, Any]) -> None:
     """Refuse a journal of another unit or another format."""
     if type(header.get("format")) is not int or header["format"] != FORMAT:
-        raise InputError(f"{unit.title}: the journal has format {header.get('format')}, this cmerl reads {FORMAT}")
+        raise InputError(f"{unit.title}: the journal has format {header.get('format')}, cmerl reads {FORMAT}")
     if header.get("unit") != unit.digest:
         raise InputError(f"{unit.title}: the journal belongs to other settings than the manifest's")
 
@@ -200,7 +200,7 @@ def rebuild(unit: Unit, records: list[dict[str, Any]], episodes: int | None = No
 
 
 def line_of(unit: Unit, record: EpisodeRecord) -> dict[str, Any]:
-    """What episodes.jsonl says of an episode."""
+    """The line of episodes.jsonl for an episode."""
     env, agent, seed = unit.key
     line = {
         "env": env,

@@ -1,4 +1,4 @@
-"""Policies in one small file, for where nothing but NumPy is installed.
+"""Exported policies: one small file, which needs NumPy only.
 
 >>> import gymnasium, cmerl, tempfile, os
 >>> policy = cmerl.CMERL(gymnasium.make("cmerl/RiverSwim-v0")).learn(20).policy(explore=False)

@@ -1,6 +1,6 @@
-"""The file of an exported policy: a line that names it, a JSON header, arrays as they are in memory, a checksum.
+"""The file of an exported policy: a magic line, a JSON header, raw arrays and a checksum.
 
-It is read without running anything: JSON and numbers are all that it can hold. Only NumPy is needed.
+Reading executes nothing: the file holds JSON and numbers. Only NumPy is needed.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def from_bytes(content: bytes, name: str) -> tuple[dict[str, Any], Arrays]:
     except (ValueError, KeyError, TypeError, RecursionError):
         raise InputError(f"{name} is damaged: it has no header") from None
     if found != FORMAT:
-        raise InputError(f"{name} has format {str(found)[:40]}, this cmerl reads {FORMAT}: export the policy again")
+        raise InputError(f"{name} has format {str(found)[:40]}, cmerl reads {FORMAT}: export the policy again")
     return meta, _arrays(meta.pop("arrays", None), memoryview(body)[start + length :], name)
 
 

@@ -1,4 +1,4 @@
-"""Exported policies: a table, a value function of kernels, or preferences at landmarks. Only NumPy is needed."""
+"""Exported policies: a table, a value function of kernels, landmarks, or a search. Only NumPy is needed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from cmerl.exported import container
 from cmerl.exported.kernels import Factor, Term, terms_of
 from cmerl.exported.refine import Ascent
 from cmerl.exported.schema import check
-from cmerl.exported.spaces import Actions, Observations
+from cmerl.exported.search import search_policy
+from cmerl.exported.spaces import Actions, Observations, check_step
 from cmerl.files import read_regular, saying_why
 
 FloatArray = NDArray[np.float64]
@@ -31,7 +32,7 @@ class ExportedPolicy(Protocol):
 
     @property
     def about(self) -> dict[str, Any]:
-        """What was exported."""
+        """Information about the exported policy."""
         ...
 
     def __call__(self, obs: Any, step: int) -> Any:
@@ -158,7 +159,7 @@ class LandmarkPolicy:
     weights: FloatArray
 
     def preferences(self, obs: Any, step: int) -> FloatArray:
-        """Of the candidates (A,); only their order means something."""
+        """Preferences of the candidates (A,); only their order matters."""
         check_step(step, self.horizon)
         row = self.observations.encode(obs)
         return np.asarray(self.kernel.at(row[None])[0] @ self.weights[step * len(self.weights) // self.horizon])
@@ -168,14 +169,8 @@ class LandmarkPolicy:
         return self.actions.value(int(np.argmax(self.preferences(obs, step))))
 
 
-def check_step(step: Any, horizon: int) -> None:
-    """Refuse what is not a step of an episode."""
-    if isinstance(step, bool) or not isinstance(step, int | np.integer) or not 0 <= step < horizon:
-        raise InputError(f"step must be a whole number from 0 to {horizon - 1}, not {step!r}")
-
-
 def load(path: str | os.PathLike[str]) -> ExportedPolicy:
-    """An exported policy; everything in the file is checked before anything is made from it."""
+    """Load an exported policy. The whole file is checked first."""
     name = repr(os.fspath(path))
     if not os.path.exists(path):
         raise InputError(f"there is no file {name}")
@@ -202,6 +197,8 @@ def build(meta: dict[str, Any], arrays: container.Arrays) -> ExportedPolicy:
     if meta["kind"] == "landmarks":
         kernel = Factor("rbf", arrays["states"], list(range(arrays["states"].shape[1])), arrays["lengthscales"], 0.0)
         return LandmarkPolicy(H, said, observations, actions, kernel, arrays["weights"])
+    if meta["kind"] == "search":
+        return search_policy(meta, arrays, observations, actions)
     terms = terms_of(meta["terms"], arrays["states"], arrays["at_actions"])
     tie, ascent = float(meta["tie"]), None if meta["ascent"] is None else Ascent(**meta["ascent"])
     numbers = (arrays["weights"], arrays["constants"], arrays["order"])

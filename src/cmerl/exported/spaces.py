@@ -1,4 +1,4 @@
-"""Observations and actions of an exported policy, between the environment's language and rows of numbers."""
+"""Conversion of observations and actions of an exported policy to and from rows of numbers."""
 
 from __future__ import annotations
 
@@ -102,3 +102,9 @@ class Actions:
             found = np.rint(found)
         low, high = self.low.astype(self.dtype), self.high.astype(self.dtype)
         return np.clip(found.astype(self.dtype), low, high).reshape(self.shape)
+
+
+def check_step(step: Any, horizon: int) -> None:
+    """Refuse what is not a step of an episode."""
+    if isinstance(step, bool) or not isinstance(step, int | np.integer) or not 0 <= step < horizon:
+        raise InputError(f"step must be a whole number from 0 to {horizon - 1}, not {step!r}")

@@ -1,4 +1,4 @@
-"""Finite worlds by their counts: values that hold with a stated probability, and plans that maximise them."""
+"""Finite MDPs from counts: value bounds with a stated probability, and plans that maximise them."""
 
 from cmerl.finite.counts import Atoms, Counts, FiniteWorld
 from cmerl.finite.plan import TablePlan

@@ -1,4 +1,4 @@
-"""How often each state-action of a finite world was tried, and what followed: all that its proofs need."""
+"""Visit and transition counts of a finite MDP."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Arrays = dict[str, NDArray[np.float64]]
 
 @dataclass(frozen=True)
 class FiniteWorld:
-    """What is known of a finite world before any data.
+    """A finite MDP before any data.
 
     Attributes:
         states: S.
@@ -25,7 +25,7 @@ class FiniteWorld:
         r_min: the smallest reward per step; 0 or less where episodes may end early.
         width: the largest reward per step less the smallest.
         ends: whether episodes may end early, which makes one more outcome; after an end 0 is earned a step.
-        per_step: whether each step has a transition law of its own.
+        per_step: whether each step has a transition distribution of its own.
         rewards: mean rewards (S, A) less r_min where they are known, else None.
         reward_bins: learned rewards closer than width/reward_bins are counted together, by the worse of them.
     """
@@ -47,7 +47,7 @@ class FiniteWorld:
 
     @property
     def outcomes(self) -> int:
-        """What may follow: a state, or an end."""
+        """Number of outcomes: states, and termination."""
         return self.states + self.ends
 
     def row(self, step: int, state: int, action: int) -> int:
@@ -92,7 +92,7 @@ class Atoms:
         self.n, self.low, self.high = (np.pad(x, pad) for x in (self.n, self.low, self.high))
 
     def copy(self) -> Atoms:
-        """The same, unchanged by later additions."""
+        """A copy, unchanged by later additions."""
         return Atoms.of(self.key.copy(), self.n.copy(), self.low.copy(), self.high.copy())
 
     @classmethod
@@ -109,7 +109,7 @@ class Atoms:
 
 
 class Counts:
-    """What was seen in a finite world.
+    """The counts of a finite MDP.
 
     Args:
         world: it.
@@ -136,7 +136,7 @@ class Counts:
         """One transition; the reward is in the environment's units."""
         world = self.world
         if ended and not world.ends:
-            raise InputError("an episode ended early in a world of which it was said that none can")
+            raise InputError("an episode terminated early although none was expected to")
         row, outcome = world.row(step, state, action), world.states if ended else next_state
         self.outcomes.add(row, outcome)
         if self.joint is None or self.paid is None:
@@ -148,7 +148,7 @@ class Counts:
         self.paid.add(row, level, shifted)
 
     def copy(self) -> Counts:
-        """The same, unchanged by later additions."""
+        """A copy, unchanged by later additions."""
         found = Counts.__new__(Counts)
         found.world, found.outcomes = self.world, self.outcomes.copy()
         found.joint = None if self.joint is None else self.joint.copy()

@@ -1,4 +1,4 @@
-"""Plans that are tables: what KL-optimistic values would have an agent do, with the methods of ``planning.Plan``."""
+"""Tabular plans from KL-optimistic values, with the methods of ``planning.Plan``."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ IntArray = NDArray[np.intp]
 
 @dataclass(frozen=True)
 class TablePlan:
-    """A plan by tables on all states of a finite world.
+    """A plan by tables on all states of a finite MDP.
 
     Attributes:
         balls: what was counted there.
@@ -85,7 +85,7 @@ class TablePlan:
         return np.asarray(self.sign * (self.Q[step] - self.balls.expected(self.V)[step])[rows])
 
     def shift(self, step: int) -> float:
-        """What a value at ``step`` lacks in the environment's units."""
+        """The offset of a value at ``step`` to the environment's units."""
         return self.world.r_min * (self.world.horizon - step)
 
     def _index(self, states: Points) -> IntArray:

@@ -1,4 +1,4 @@
-"""Values within KL balls of what was counted: optimistic ones, and both ends of the values of a policy.
+"""Values over KL balls around the counts: optimistic values, and bounds on the value of a policy.
 
 Rewards are shifted to start at 0, so a value with k steps to go lies in [0, k·width]. Proofs: docs/method/proofs.md.
 """
@@ -21,7 +21,7 @@ Sign = Literal[1, -1]
 
 @dataclass(frozen=True, eq=False)
 class Balls:
-    """The KL balls around all laws of a finite world, at one moment.
+    """The KL balls around all laws of a finite MDP, at one moment.
 
     Attributes:
         counts: what was seen; it must not change any more.
@@ -119,7 +119,7 @@ class Balls:
         return Q, V
 
     def interval(self, table: NDArray[np.intp]) -> tuple[FloatArray, FloatArray]:
-        """Bounds below and above V (H+1, S) of a policy (H, S), as by ``evaluate`` but both at once and quicker."""
+        """Bounds below and above V (H+1, S) of a policy (H, S), as by ``evaluate`` but both at once and faster."""
         world, (p, eps) = self.world, self._uniform
         H, S, A = world.horizon, world.states, world.actions
         outcome = _outcome(self.counts.outcomes, world, joint=False)

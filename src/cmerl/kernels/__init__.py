@@ -1,4 +1,4 @@
-"""Kernels: similarity of states and of state-actions, and what the theory must know about it.
+"""Kernels on states and state-actions, with the constants that proofs need.
 
     >>> from cmerl.kernels import RBF, Delta, StateAction
     >>> k = StateAction(RBF(0.5) + 0.1, Delta())

@@ -1,4 +1,4 @@
-"""The global alignment kernel: all ways to align two sequences, each worth the likeness of what it pairs."""
+"""The global alignment kernel: a sum over all alignments of two sequences."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ class GlobalAlignment(ObjectKernel):
     """k(x, y) = Σ over alignments of Π κ(x_i, y_j), divided by √(k(x, x) k(y, y)) [Cuturi et al. 2007, Cuturi 2011].
 
     An alignment is a path of pairs (i, j) from the first symbols to the last that moves on in x, in y or in both.
-    Edit distances give no positive definite kernel; this sum does, as κ = κ₀/(2 − κ₀) makes κ/(1 + κ) = κ₀/2 positive
-    definite. The empty sequence is like itself alone.
+    Edit distances do not give a positive definite kernel. This sum does, because κ = κ₀/(2 − κ₀) makes κ/(1 + κ) =
+    κ₀/2 positive definite. The empty sequence equals only itself.
 
     Args:
         likeness: κ₀ of two different symbols in [0, 1); equal ones have 1. Near 1 the kernel is wide.
         local: κ₀ as a kernel with k(x, x) = 1 and values in [0, 1], such as ``RBF(0.5)`` for sequences of vectors;
             then ``likeness`` is not used.
-        block: Sequences whose pairs are computed together.
+        block: Number of sequences whose pairs are computed together.
     """
 
     likeness: float = 0.5
@@ -43,7 +43,7 @@ class GlobalAlignment(ObjectKernel):
 
     @property
     def bound(self) -> float:
-        """1, as k(x, x) = 1."""
+        """1: k(x, x) = 1."""
         return 1.0
 
     @property
@@ -57,11 +57,11 @@ class GlobalAlignment(ObjectKernel):
         try:
             rows = np.asarray(x, dtype=np.float64)
         except (TypeError, ValueError):
-            raise InputError("it is no sequence of vectors of one length") from None
+            raise InputError("it is not a sequence of vectors of one length") from None
         if rows.ndim == 1:
             rows = rows[:, None]
         if rows.ndim < 2:
-            raise InputError("it is one number and no sequence")
+            raise InputError("it is a number, not a sequence")
         rows = rows.reshape(len(rows), -1)
         if not np.isfinite(rows).all():
             raise InputError(f"element {int(np.argmin(np.isfinite(rows).all(axis=1)))} is NaN or infinite")

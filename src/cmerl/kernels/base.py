@@ -1,4 +1,4 @@
-"""What every kernel offers: matrices, the constants the theory needs, arithmetic, and a way to be saved."""
+"""The base of kernels: matrices, constants, arithmetic and saving."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ class Kernel(ABC):
 
     @property
     def nonnegative(self) -> bool:
-        """Whether k(x, y) ≥ 0 is known to hold for all x and y."""
+        """True if k(x, y) ≥ 0 is known for all x and y."""
         return False
 
     @property
@@ -133,7 +133,7 @@ class Kernel(ABC):
 
 @dataclass(frozen=True)
 class VectorKernel(Kernel):
-    """A kernel on numeric vectors: subclasses get validated float64 arrays of shape (n, d)."""
+    """A kernel on numeric vectors. Subclasses receive validated float64 arrays (n, d)."""
 
     def __call__(self, X: Points, Y: Points | None = None) -> FloatArray:
         """The matrix [k(x_i, y_j)], shape (n, m), for ``X`` (n, d) and ``Y`` (m, d) or None."""

@@ -1,4 +1,4 @@
-"""A kernel that looks at some columns only, so that each part of a point can have its own."""
+"""A kernel on some columns of a point."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Columns(Pullback):
         self._store("kernel", as_kernel(self.kernel))
         columns = tuple(self.columns)
         if not columns or not all(isinstance(c, int | np.integer) and c >= 0 for c in columns):
-            raise KernelError(f"columns must be whole numbers from 0 on, at least one, got {self.columns!r}.")
+            raise KernelError(f"columns must be whole numbers of at least 0, at least one, got {self.columns!r}.")
         self._store("columns", tuple(int(c) for c in columns))
 
     def gradient(self, x: FloatArray, Y: FloatArray) -> FloatArray:

@@ -1,4 +1,4 @@
-"""Kernels made of kernels: sums, products and multiples."""
+"""Sums, products and multiples of kernels."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Scaled(Kernel):
 
 @dataclass(frozen=True)
 class Sum(Kernel):
-    """k = Σ k_i, whose feature is all the features side by side; also written ``k1 + k2``."""
+    """k = Σ k_i, also written ``k1 + k2``; its feature is the concatenation."""
 
     kernels: tuple[Kernel, ...]
 
@@ -74,7 +74,7 @@ class Sum(Kernel):
 
     @property
     def nonnegative(self) -> bool:
-        """True if all parts are."""
+        """True if all kernels are."""
         return all(k.nonnegative for k in self.kernels)
 
     @property
@@ -103,7 +103,7 @@ class Sum(Kernel):
 
 @dataclass(frozen=True)
 class Product(Kernel):
-    """k = Π k_i, whose feature is the tensor product of the features; also written ``k1 * k2``."""
+    """k = Π k_i, also written ``k1 * k2``; its feature is the tensor product."""
 
     kernels: tuple[Kernel, ...]
 
@@ -117,7 +117,7 @@ class Product(Kernel):
 
     @property
     def nonnegative(self) -> bool:
-        """True if all parts are."""
+        """True if all kernels are."""
         return all(k.nonnegative for k in self.kernels)
 
     @property
@@ -193,7 +193,7 @@ def product_diameter(kernels: Sequence[Kernel]) -> float:
 
 
 def _product(values: Iterable[float]) -> float:
-    """The product, with 0·∞ = 0: a feature that never changes adds nothing, whatever the others do."""
+    """The product, with 0·∞ = 0: a constant feature adds nothing."""
     factors = list(values)
     return 0.0 if 0.0 in factors else math.prod(factors)
 

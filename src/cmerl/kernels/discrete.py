@@ -1,4 +1,4 @@
-"""Kernels that only ask whether things are equal: for finite sets, strings and objects of any kind."""
+"""Kernels of equality, for finite sets, strings and objects of any kind."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from cmerl.validation.points import as_pair
 
 @dataclass(frozen=True)
 class _Matching(Kernel):
-    """A function of which coordinates of x and y are equal; lists of objects are first given labels."""
+    """A kernel of the coordinates in which x and y are equal; objects are first given labels."""
 
     @property
     def bound(self) -> float:
-        """1, as k(x, x) = 1."""
+        """1: k(x, x) = 1."""
         return 1.0
 
     @property
@@ -55,9 +55,9 @@ class _Matching(Kernel):
 
 @dataclass(frozen=True)
 class Delta(_Matching):
-    """The indicator k(x, y) = 1 if x = y, else 0: nothing is learned about one point from another.
+    """The indicator k(x, y) = 1 if x = y, else 0: points share no information.
 
-    Rows of arrays are equal if all their numbers are exactly equal; items of lists, if ``==`` says so.
+    Rows of arrays are equal if all their numbers are exactly equal; items of lists are compared by ``==``.
     """
 
     def _label(self, items: list[Any]) -> FloatArray:

@@ -1,4 +1,4 @@
-"""Squared distances by one matrix product: the hot path of the library."""
+"""Squared distances between points."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ class _DistributionKernel(VectorKernel):
         if wrong.any():
             i = int(np.argmax(wrong))
             raise InputError(
-                f"row {i} is no probability vector: its smallest entry is {X[i].min():g} and its sum {X[i].sum():g}"
+                f"row {i} is not a probability vector: its minimum is {X[i].min():g} and its sum {X[i].sum():g}"
             )
 
     def _diag(self, X: FloatArray) -> FloatArray:
@@ -52,7 +52,7 @@ class JensenShannon(_DistributionKernel):
     """exp(−decay · JS(p, q)), the Jensen–Shannon divergence in nats: its root is a metric of a Hilbert space.
 
     Args:
-        decay: How quickly likeness falls; two distributions without common support have exp(−decay·log 2).
+        decay: Rate at which similarity falls; two distributions without common support have exp(−decay·log 2).
     """
 
     decay: float = 1.0
@@ -75,7 +75,7 @@ class ChiSquare(_DistributionKernel):
     """exp(−decay · Σ (p_i − q_i)²/(p_i + q_i)), for histograms.
 
     Args:
-        decay: How quickly likeness falls; the sum is at most 2.
+        decay: Rate at which similarity falls; the sum is at most 2.
     """
 
     decay: float = 1.0

@@ -30,7 +30,7 @@ class SklearnLike(Protocol):
 
 @dataclass(frozen=True)
 class SklearnKernel(Kernel):
-    """A scikit-learn kernel, e.g. ``sklearn.gaussian_process.kernels.RBF(0.3)``, used as it is."""
+    """A scikit-learn kernel, e.g. ``sklearn.gaussian_process.kernels.RBF(0.3)``, used unchanged."""
 
     kernel: Any = field(hash=False)  # scikit-learn kernels compare by value but have no hash
 
@@ -43,7 +43,7 @@ class SklearnKernel(Kernel):
 
     @property
     def bound(self) -> float:
-        """√k(0, 0) for a stationary kernel, else infinity."""
+        """√k(0, 0) for a stationary kernel, else infinite."""
         if not self.kernel.is_stationary():
             return math.inf
         return math.sqrt(float(self.kernel.diag(np.zeros((1, 1)))[0]))
@@ -68,7 +68,7 @@ class SklearnKernel(Kernel):
         return _finite(np.asarray(self.kernel.diag(points), dtype=np.float64))
 
     def spec(self) -> dict[str, Any]:
-        """Always raises, as a scikit-learn object has no description of ours."""
+        """Always raises: a scikit-learn kernel cannot be saved."""
         raise KernelError(
             f"The scikit-learn kernel {self.kernel!r} cannot be saved: use the cmerl kernel of the same name."
         )
@@ -79,10 +79,9 @@ class CallableKernel(Kernel):
     """A function of two sets of points that returns their kernel matrix.
 
     Args:
-        function: ``function(X, Y)`` returns an array of shape (n, m). That it is positive semi-definite is
-            not checked here.
+        function: ``function(X, Y)`` returns an array of shape (n, m); positive semi-definiteness is not checked here.
         bound: B ≥ sup √k(x, x), if one is known.
-        nonnegative: Whether k ≥ 0 everywhere.
+        nonnegative: True if k ≥ 0 everywhere.
     """
 
     function: Callable[[Any, Any], Any]
@@ -115,7 +114,7 @@ class CallableKernel(Kernel):
         return np.concatenate(blocks) if blocks else np.empty(0)
 
     def spec(self) -> dict[str, Any]:
-        """Always raises, as a function cannot be written down."""
+        """Always raises: a function cannot be saved."""
         raise KernelError("A kernel given as a function cannot be saved: write it as a Kernel dataclass.")
 
 

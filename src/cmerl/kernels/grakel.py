@@ -21,7 +21,7 @@ class GraKeL(ObjectKernel):
     """A graph kernel of GraKeL, divided by √(k(x, x) k(y, y)).
 
     Labels of edges are left out. `WeisfeilerLehman` and `ShortestPath` need no extra, see labels of edges, and are
-    quicker on small graphs; this one is for comparison.
+    faster on small graphs; this one is for comparison.
 
     Args:
         kind: "weisfeiler_lehman" (on histograms of labels) or "shortest_path" (with labels of nodes).
@@ -38,7 +38,7 @@ class GraKeL(ObjectKernel):
 
     @property
     def bound(self) -> float:
-        """1, as k(x, x) = 1."""
+        """1: k(x, x) = 1."""
         return 1.0
 
     @property
@@ -68,8 +68,12 @@ class GraKeL(ObjectKernel):
     def _make(self) -> Any:
         try:
             from grakel.kernels import ShortestPath, VertexHistogram, WeisfeilerLehman
-        except ImportError:
-            raise KernelError("GraKeL is not installed: pip install 'cmerl[graphs]'.") from None
+        except ModuleNotFoundError:
+            raise KernelError(
+                "GraKeL is not installed: pip install 'cmerl[graphs]', on Python 3.12 or earlier."
+            ) from None
+        except ImportError as error:
+            raise KernelError(f"GraKeL cannot be imported, it may be too old: {error}") from None
         if self.kind == "shortest_path":
             return ShortestPath(with_labels=True, algorithm_type="floyd_warshall")
         return WeisfeilerLehman(n_iter=self.iterations, base_graph_kernel=VertexHistogram)

@@ -19,11 +19,11 @@ Edge = tuple[int, int, Hashable]
 
 @dataclass(frozen=True)
 class Graph:
-    """An undirected graph with labels, as graph kernels see it.
+    """An undirected graph with labels.
 
     Attributes:
-        labels: one for each node.
-        edges: (i, j, label) with i < j, sorted; the label is None where edges have none.
+        labels: one per node.
+        edges: (i, j, label) with i < j, sorted; the label is None for unlabelled edges.
     """
 
     labels: tuple[Hashable, ...]
@@ -31,7 +31,7 @@ class Graph:
 
     @classmethod
     def of(cls, labels: Iterable[Any], edges: Iterable[Sequence[Any]] = ()) -> Graph:
-        """Checked: labels of nodes, and edges (i, j) or (i, j, label); an edge back is the same edge."""
+        """A validated graph from node labels and edges (i, j) or (i, j, label); (j, i) is the same edge."""
         nodes = tuple(_label(x) for x in labels)
         if not nodes:
             raise InputError("it is an empty graph: graph kernels need at least one node")
@@ -43,7 +43,7 @@ class Graph:
 
     @property
     def neighbours(self) -> list[list[tuple[int, Hashable]]]:
-        """For each node, its neighbours and the labels of the edges to them."""
+        """The neighbours of each node, with edge labels."""
         near: list[list[tuple[int, Hashable]]] = [[] for _ in self.labels]
         for i, j, label in self.edges:
             near[i].append((j, label))
@@ -52,7 +52,7 @@ class Graph:
         return near
 
     def distances(self) -> list[dict[int, int]]:
-        """For each node, the number of edges on a shortest path to every node that can be reached."""
+        """For each node, the length of a shortest path to every reachable node."""
         near, found = self.neighbours, []
         for source in range(len(self.labels)):
             steps, frontier = {source: 0}, [source]
@@ -79,7 +79,7 @@ def read_graph(x: Any) -> Graph:
         return Graph.of(x.nodes, [(*link, label) for link, label in zip(links, x.edges, strict=True)])
     if isinstance(x, tuple) and len(x) == 2 and all(isinstance(part, tuple | list) for part in x):
         return Graph.of(*x)
-    raise InputError(f"a {type(x).__name__} is no graph: give a Graph, a GraphInstance or (labels, edges)")
+    raise InputError(f"a {type(x).__name__} is not a graph: give a Graph, a GraphInstance or (labels, edges)")
 
 
 @dataclass(frozen=True)
@@ -90,15 +90,15 @@ class _GraphKernel(CountKernel):
 
 @dataclass(frozen=True)
 class WeisfeilerLehman(_GraphKernel):
-    """Counts of labels, refined ``iterations`` times by the labels around them [Shervashidze et al. 2011].
+    """Counts of node labels, refined ``iterations`` times by the labels of neighbours [Shervashidze et al. 2011].
 
-    After i iterations the label of a node stands for its neighbourhood up to i edges away, so that equal labels are
-    equal subtrees. Labels of edges count too, where there are some.
+    After i iterations the label of a node represents its neighbourhood up to i edges away. Edge labels count too, if
+    there are any.
 
     Args:
-        iterations: How often labels are refined; 0 compares the labels of nodes alone.
+        iterations: Number of refinements; 0 compares node labels only.
         normalized: Divide by √(k(x, x) k(y, y)).
-        labels: Whether labels of nodes count; without them the kernel compares shapes.
+        labels: False ignores node labels and compares shapes only.
     """
 
     iterations: int = 3

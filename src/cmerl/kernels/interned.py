@@ -57,12 +57,12 @@ class Gram:
 
 @dataclass(frozen=True)
 class Interned(Pullback):
-    """A kernel on objects, for rows (n, 1) that hold their numbers in a table.
+    """A kernel on objects, for rows (n, 1) of their numbers in a table.
 
     Args:
-        kernel: On the objects themselves.
-        part: Which part of an observation the table belongs to; empty for all of it.
-        table: The objects; None until ``bind`` finds it, after loading.
+        kernel: Kernel on the objects.
+        part: Part of the observation that the table belongs to; empty for all of it.
+        table: The objects; after loading None until ``bind`` sets it.
     """
 
     kernel: Kernel
@@ -74,7 +74,7 @@ class Interned(Pullback):
 
     @property
     def gram(self) -> Gram:
-        """The matrix that is kept; kernels that are equal share it."""
+        """The cached matrix; equal kernels share it."""
         if self.table is None:
             raise KernelError(f"this kernel has lost its objects of part {self.part!r}: bind it to a table.")
         if self.kernel not in self.table.caches:
@@ -97,7 +97,7 @@ class Interned(Pullback):
         return [table[i] for i in numbers(X)]
 
     def spec(self) -> dict[str, Any]:
-        """Without the objects, which are saved with the observations."""
+        """The description without the objects, which are saved with the observations."""
         return {"type": "Interned", "kernel": self.kernel.spec(), "part": self.part}
 
 

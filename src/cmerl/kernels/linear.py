@@ -14,7 +14,7 @@ from cmerl.validation.points import check_radius, count, positive
 
 @dataclass(frozen=True)
 class Constant(Kernel):
-    """k(x, y) = c for points of any kind; added to k_ψ it puts the constant functions into the space."""
+    """k(x, y) = c for points of any kind. Adding it to k_ψ puts constant functions into the space."""
 
     c: float = 1.0
 
@@ -33,7 +33,7 @@ class Constant(Kernel):
 
     @property
     def diameter(self) -> float:
-        """0, as all points have the same feature."""
+        """0: all points have the same feature."""
         return 0.0
 
     def __call__(self, X: Points, Y: Points | None = None) -> FloatArray:
@@ -52,11 +52,11 @@ class Constant(Kernel):
 
 @dataclass(frozen=True)
 class Linear(VectorKernel):
-    """The inner product k(x, y) = xᵀy; the library's tabular and feature-based models are this kernel.
+    """The inner product k(x, y) = xᵀy.
 
     Args:
-        radius: Norm that no point exceeds. Without it the kernel is unbounded, and no bound that needs
-            B_φ or D is available; with it, a point farther out is an error.
+        radius: Largest norm of a point; a larger one is an error. Without it the kernel is unbounded, and bounds that
+            need B_φ or D are not available.
     """
 
     radius: float | None = None

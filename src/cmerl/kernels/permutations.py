@@ -1,4 +1,4 @@
-"""Kernels on permutations: how many pairs of items two orders agree about."""
+"""Kernels on permutations, from concordant pairs."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class _OrderKernel(ObjectKernel):
 
     @property
     def bound(self) -> float:
-        """1, as k(x, x) = 1."""
+        """1: k(x, x) = 1."""
         return 1.0
 
     def read_all(self, X: Points) -> list[Any]:
@@ -81,7 +81,7 @@ class Kendall(_OrderKernel):
     """Kendall's τ: concordant minus discordant pairs, over all pairs; in [−1, 1] [Jiao & Vert 2015].
 
     Args:
-        ranks: Points give the rank of each item, not the items in order.
+        ranks: True if points hold the rank of each item instead of the items in order.
     """
 
     ranks: bool = False
@@ -95,8 +95,8 @@ class Mallows(_OrderKernel):
     """exp(−decay · discordant pairs): universal on permutations [Mania et al. 2018].
 
     Args:
-        decay: How much one discordant pair takes away.
-        ranks: Points give the rank of each item, not the items in order.
+        decay: Rate per discordant pair.
+        ranks: True if points hold the rank of each item instead of the items in order.
     """
 
     decay: float = 0.2

@@ -1,4 +1,4 @@
-"""Kernels that look at a point through a map: a part of it, its features, or the object that it numbers."""
+"""Kernels on a function of a point: a part, its features, or the object with its number."""
 
 from __future__ import annotations
 

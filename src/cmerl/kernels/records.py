@@ -1,4 +1,4 @@
-"""Kernels on records: each named part of a point has a kernel of its own."""
+"""Kernels on records: a kernel for each named part."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from cmerl.linalg import spectrum
 class On(Pullback):
     """k(x, y) = kernel(x[part], y[part]): ``on("stock", RBF(5.0)) * on("weekday", Periodic(7.0, 1.0))``.
 
-    Points are mappings or tuples; a part inside a part is "pose.velocity". In an agent the part is looked up in the
-    observation, and the kernel sees it as the environment gives it, not scaled.
+    Points are mappings or tuples; a nested part is "pose.velocity". In an agent the part is taken from the
+    observation, unscaled.
     """
 
     part: str
@@ -61,7 +61,7 @@ def mixed(**parts: Any) -> Kernel:
 
 @dataclass(frozen=True)
 class Categorical(ObjectKernel):
-    """Likeness of categories from a table: ``Categorical(("red", "pink"), ((1.0, 0.8), (0.8, 1.0)))``.
+    """A kernel on categories from a similarity table: ``Categorical(("red", "pink"), ((1.0, 0.8), (0.8, 1.0)))``.
 
     Args:
         labels: All categories.
@@ -82,12 +82,12 @@ class Categorical(ObjectKernel):
 
     @property
     def bound(self) -> float:
-        """√ of the largest entry on the diagonal."""
+        """Square root of the largest diagonal entry."""
         return float(np.sqrt(np.diagonal(np.array(self.matrix)).max()))
 
     @property
     def nonnegative(self) -> bool:
-        """Whether the table is."""
+        """True if the table is non-negative."""
         return bool((np.array(self.matrix) >= 0.0).all())
 
     def _read(self, x: Any) -> int:
@@ -96,7 +96,7 @@ class Categorical(ObjectKernel):
         try:
             return self.labels.index(x)
         except ValueError:
-            raise InputError(f"{x!r} is none of the categories {', '.join(map(repr, self.labels))}") from None
+            raise InputError(f"{x!r} is not one of the categories {', '.join(map(repr, self.labels))}") from None
 
     def _matrix(self, A: list[Any], B: list[Any]) -> FloatArray:
         return np.array(self.matrix)[np.ix_(A, B)]

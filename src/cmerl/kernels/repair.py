@@ -18,14 +18,14 @@ METHODS = ("clip", "shift")
 
 @dataclass(frozen=True)
 class Repair:
-    """What was changed.
+    """What ``repair`` changed.
 
     Attributes:
         method: "clip" or "shift".
-        smallest: the smallest eigenvalue on the reference points; below 0 if there was anything to repair.
-        negative: the share of negative eigenvalues in the sum of all sizes, 0 where there was nothing to repair.
+        smallest: smallest eigenvalue on the reference points; negative if there was something to repair.
+        negative: share of the negative eigenvalues in the sum of absolute values; 0 if there was nothing to repair.
         change: ‖K̃ − K‖ / ‖K‖ on the reference points, Frobenius norms.
-        references: on how many points.
+        references: number of reference points.
     """
 
     method: str
@@ -37,15 +37,15 @@ class Repair:
 
 @dataclass(frozen=True)
 class Repaired(Kernel):
-    """A similarity that is not positive semi-definite, made so from what it is on reference points.
+    """An indefinite similarity, made positive semi-definite on reference points.
 
-    "clip" drops negative eigenvalues: k̃(x, y) = k(x, R) V₊Λ₊⁻¹V₊ᵀ k(R, y), positive semi-definite everywhere, exactly
-    the clipped matrix on R, and blind to what R does not see. "shift" adds the size of the smallest eigenvalue where
-    x = y: right on R and its subsets, and not proven elsewhere.
+    "clip" drops negative eigenvalues: k̃(x, y) = k(x, R) V₊Λ₊⁻¹V₊ᵀ k(R, y), positive semi-definite everywhere, equal
+    to the clipped matrix on R, and zero on what R does not represent. "shift" adds the size of the smallest
+    eigenvalue where x = y: valid on R and its subsets, not proven elsewhere.
 
     Args:
         kernel: The similarity, a symmetric function.
-        references: R, objects or rows.
+        references: R, as objects or rows.
         method: "clip" or "shift".
     """
 
@@ -90,7 +90,7 @@ class Repaired(Kernel):
 
     @property
     def bound(self) -> float:
-        """Infinite: nothing is known away from the reference points."""
+        """Infinite: there is no bound away from the reference points."""
         return float("inf")
 
     def __call__(self, X: Points, Y: Points | None = None) -> FloatArray:
@@ -125,11 +125,11 @@ class Repaired(Kernel):
 
 
 def repair(kernel: Any, points: Points, *, method: str = "clip") -> Repaired:
-    """A positive semi-definite version of a similarity; ``.record`` says what was changed.
+    """Make a positive semi-definite kernel of a similarity; ``.record`` describes the change.
 
     Args:
         kernel: A kernel, or a function k(X, Y) → matrix.
-        points: What it is repaired on, a sample of what will be met.
+        points: Reference points, a sample of typical points.
         method: "clip" negative eigenvalues, or "shift" all of them.
     """
     return Repaired(as_kernel(kernel), tuple(points), method)

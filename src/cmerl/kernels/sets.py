@@ -20,7 +20,7 @@ Items = tuple[tuple[Any, float], ...]
 
 @dataclass(frozen=True)
 class Intersection(CountKernel):
-    """|x ∩ y| of sets, divided by √(|x| |y|) unless ``normalized`` is off; the empty set is like itself alone."""
+    """|x ∩ y| of sets, divided by √(|x| |y|) if ``normalized``; the empty set equals only itself."""
 
     normalized: bool = True
 
@@ -35,7 +35,7 @@ class Intersection(CountKernel):
 class _Ratio(ObjectKernel):
     @property
     def bound(self) -> float:
-        """1, as k(x, x) = 1."""
+        """1: k(x, x) = 1."""
         return 1.0
 
     @property
@@ -82,10 +82,11 @@ class MinMax(_Ratio):
 
 @dataclass(frozen=True)
 class MeanMap(ObjectKernel):
-    """The mean of an element kernel over all pairs, ⟨mean of ψ over x, mean of ψ over y⟩: collections as samples.
+    """The mean of an element kernel over all pairs, ⟨mean of ψ over x, mean of ψ over y⟩, for collections of points.
 
     Args:
-        kernel: On elements, such as ``RBF(0.3)`` for collections of points; `Delta` compares distributions of items.
+        kernel: Kernel on elements, such as ``RBF(0.3)`` for collections of points; `Delta` compares distributions of
+            items.
     """
 
     kernel: Kernel = field(default_factory=Delta)
@@ -95,12 +96,12 @@ class MeanMap(ObjectKernel):
 
     @property
     def bound(self) -> float:
-        """As the element kernel: a mean of features is no longer than the longest."""
+        """That of the element kernel."""
         return self.kernel.bound
 
     @property
     def nonnegative(self) -> bool:
-        """As the element kernel."""
+        """That of the element kernel."""
         return self.kernel.nonnegative
 
     def _read(self, x: Any) -> Any:
@@ -109,7 +110,7 @@ class MeanMap(ObjectKernel):
         elif isinstance(x, Iterable) and not isinstance(x, str | Mapping):
             elements = sorted(x, key=repr) if isinstance(x, set | frozenset) else list(x)
         else:
-            raise InputError(f"a {type(x).__name__} is no collection of elements")
+            raise InputError(f"a {type(x).__name__} is not a collection of elements")
         if not len(elements):
             raise InputError("it is empty, and has no mean")
         return elements
@@ -146,7 +147,7 @@ def read_bag(x: Any) -> Items:
     if isinstance(x, np.ndarray):
         x = x.tolist()
     if isinstance(x, str) or not isinstance(x, Iterable):
-        raise InputError(f"a {type(x).__name__} is no set: give a set, a sequence of items or a mapping to counts")
+        raise InputError(f"a {type(x).__name__} is not a set: give a set, a sequence of items or a mapping to counts")
     pairs: Iterable[tuple[Any, float]] = x.items() if isinstance(x, Mapping) else _counted(x)
     items = tuple((item, _amount(item, count)) for item, count in pairs)
     return tuple((item, count) for item, count in items if count > 0.0)

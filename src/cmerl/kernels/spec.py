@@ -29,7 +29,7 @@ def from_spec(spec: Mapping[str, Any]) -> Kernel:
     """Builds the kernel that `Kernel.spec` described.
 
     Raises:
-        KernelError: If the type is not known, or its fields are not those of the description.
+        KernelError: If the type is unknown or the fields do not match.
     """
     if not isinstance(spec, Mapping) or "type" not in spec:
         raise KernelError(f'A kernel description is a dictionary with a "type", got {spec!r}.')

@@ -18,7 +18,7 @@ from cmerl.validation.points import as_points
 class StateAction(Kernel):
     """k((s, a), (s', a')) = k_s(s, s')·k_a(a, a').
 
-    In arrays the last ``action_dims`` columns are the action; in lists every item is a pair (state, action).
+    In arrays the last ``action_dims`` columns are the action. In lists every item is a pair (state, action).
     """
 
     state_kernel: Kernel

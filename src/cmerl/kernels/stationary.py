@@ -24,11 +24,11 @@ Real = TypeVar("Real", np.float32, np.float64)
 
 @dataclass(frozen=True)
 class Stationary(VectorKernel):
-    """What the kernels of this module share: k(x, x) = 1 and 0 ≤ k ≤ 1."""
+    """The base of stationary kernels: k(x, x) = 1 and 0 ≤ k ≤ 1."""
 
     @property
     def bound(self) -> float:
-        """1, as k(x, x) = 1."""
+        """1: k(x, x) = 1."""
         return 1.0
 
     @property
@@ -127,7 +127,7 @@ class Matern(_Radial):
         return self._of_radii(self._radii(X, Y))
 
     def single(self, X: FloatArray, Y: FloatArray) -> NDArray[np.float32]:
-        """The matrix in single precision, in a fraction of the time where exponentials take most of it."""
+        """The matrix in single precision, which is several times faster."""
         return self._of_radii(self._radii(X, Y).astype(np.float32))
 
     def _radii(self, X: FloatArray, Y: FloatArray) -> FloatArray:
@@ -161,7 +161,7 @@ class Matern(_Radial):
 class Periodic(Stationary):
     """A kernel for angles and seasons, k(x, y) = exp(−2 Σ_j sin²(π(x_j − y_j)/p_j) / ℓ_j²).
 
-    Both parameters take one number or one per column.
+    Both parameters are one number, or one per column.
     """
 
     period: Scales = 1.0

@@ -1,4 +1,4 @@
-"""Kernels on strings and other sequences of symbols, by the pieces that they are made of."""
+"""Kernels on strings and other sequences of symbols, from common substrings."""
 
 from __future__ import annotations
 
@@ -36,15 +36,15 @@ class StringKernel(CountKernel):
 
 @dataclass(frozen=True)
 class Spectrum(StringKernel):
-    """How often each substring of ``length`` symbols occurs in both, wherever it stands [Leslie et al. 2002].
+    """Counts of common substrings of ``length`` symbols at any position [Leslie et al. 2002].
 
-    Strings that are too short to have one are alike with each other and unlike all others.
+    Strings that are too short equal each other and no other string.
 
     Args:
         length: Symbols in a substring.
-        blended: Also count all shorter substrings.
+        blended: Also count shorter substrings.
         normalized: Divide by √(k(x, x) k(y, y)).
-        alphabet: If given, other symbols are errors.
+        alphabet: If given, other symbols raise an error.
     """
 
     length: int = 3
@@ -63,15 +63,15 @@ class Spectrum(StringKernel):
 
 @dataclass(frozen=True)
 class Mismatch(StringKernel):
-    """The spectrum kernel where a substring also counts for all that differ in few symbols [Leslie et al. 2004].
+    """The spectrum kernel with mismatches: substrings that differ in few symbols also count [Leslie et al. 2004].
 
     The feature of γ, any ``length`` symbols of the alphabet, is the number of substrings that differ from γ in at
-    most ``mismatches`` places.
+    most ``mismatches`` positions.
 
     Args:
-        alphabet: All symbols that there are.
+        alphabet: All symbols.
         length: Symbols in a substring.
-        mismatches: Places that may differ.
+        mismatches: Number of positions that may differ.
         normalized: Divide by √(k(x, x) k(y, y)).
     """
 
@@ -97,15 +97,15 @@ class Mismatch(StringKernel):
 
 @dataclass(frozen=True)
 class WeightedDegree(StringKernel):
-    """How many substrings of 1 to ``degree`` symbols agree at the same place [Rätsch & Sonnenburg 2004].
+    """Counts of common substrings of 1 to ``degree`` symbols at the same position [Rätsch & Sonnenburg 2004].
 
-    Longer agreement counts less often: a substring of length k has weight 2(d − k + 1)/(d(d + 1)). With degree 1 this
-    is the number of places with equal symbols, also for strings of different lengths.
+    A substring of length k has weight 2(d − k + 1)/(d(d + 1)). With degree 1 this is the number of positions with
+    equal symbols, also for strings of different lengths.
 
     Args:
-        degree: The longest substring.
+        degree: Length of the longest substring.
         normalized: Divide by √(k(x, x) k(y, y)).
-        alphabet: If given, other symbols are errors.
+        alphabet: If given, other symbols raise an error.
     """
 
     degree: int = 1

@@ -1,4 +1,4 @@
-"""What kernels on objects share: reading lists of objects with clear errors, and counts as explicit features."""
+"""The base of kernels on objects: conversion with clear errors, and counts as explicit features."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Counts = Mapping[Hashable, float]
 
 @dataclass(frozen=True)
 class ObjectKernel(Kernel):
-    """A kernel on lists of objects: each is read into a form of the kernel's own; errors name its position."""
+    """A kernel on lists of objects. Each object is converted once; errors name its position."""
 
     def __call__(self, X: Points, Y: Points | None = None) -> FloatArray:
         """The matrix [k(x_i, y_j)], shape (n, m), for two lists; ``Y=None`` means ``X``."""
@@ -37,7 +37,7 @@ class ObjectKernel(Kernel):
         return self._diag(forms) if forms else np.zeros(0)
 
     def read_all(self, X: Points) -> list[Any]:
-        """What the kernel sees of each object; raises `InputError` with the position of one that it cannot read."""
+        """The kernel's form of each object; raises `InputError` with the position of an invalid one."""
         forms = []
         for i, x in enumerate(X):
             try:
@@ -48,7 +48,7 @@ class ObjectKernel(Kernel):
 
     @abstractmethod
     def _read(self, x: Any) -> Any:
-        """What the kernel sees of one object."""
+        """The kernel's form of one object."""
 
     @abstractmethod
     def _matrix(self, A: list[Any], B: list[Any]) -> FloatArray:
@@ -74,7 +74,7 @@ class CountKernel(ObjectKernel):
 
     @property
     def nonnegative(self) -> bool:
-        """True: counts are."""
+        """True: counts are non-negative."""
         return True
 
     @property
@@ -86,7 +86,7 @@ class CountKernel(ObjectKernel):
         """Features of one object with their counts."""
 
     def features(self, X: Points) -> list[Counts]:
-        """The features that are counted in each object."""
+        """The features counted in each object."""
         return [dict(_counted(self, form)) for form in self.read_all(X)]
 
     def _matrix(self, A: list[Any], B: list[Any]) -> FloatArray:
@@ -142,7 +142,7 @@ def _symbols(x: Any) -> tuple[Any, ...]:
     if isinstance(x, np.ndarray):
         x = x.tolist()
     if not isinstance(x, Sequence) or isinstance(x, bytes):
-        raise InputError(f"a {type(x).__name__} is no string and no sequence of symbols")
+        raise InputError(f"a {type(x).__name__} is neither a string nor a sequence of symbols")
     return tuple(_symbol(s, i) for i, s in enumerate(x))
 
 

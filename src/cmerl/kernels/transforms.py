@@ -1,4 +1,4 @@
-"""Kernels made from a kernel or from features: normalized, made local, or on what a user's function extracts."""
+"""Transformed kernels: normalized, Gaussian, or on extracted features."""
 
 from __future__ import annotations
 
@@ -59,11 +59,11 @@ class Normalized(Kernel):
 
 @dataclass(frozen=True)
 class Gaussian(Kernel):
-    """exp(−‖ψ(x) − ψ(y)‖²/(2ℓ²)) with the features ψ of any kernel: local where that one is not.
+    """exp(−‖ψ(x) − ψ(y)‖²/(2ℓ²)) with the features ψ of any kernel; makes that kernel local.
 
     Args:
-        kernel: Its distance is ‖ψ(x) − ψ(y)‖² = k(x, x) + k(y, y) − 2k(x, y).
-        lengthscale: ℓ; two unlike objects of a normalized kernel are √2 apart.
+        kernel: A kernel, with distance ‖ψ(x) − ψ(y)‖² = k(x, x) + k(y, y) − 2k(x, y).
+        lengthscale: ℓ; orthogonal objects of a normalized kernel have distance √2.
     """
 
     kernel: Kernel
@@ -100,11 +100,11 @@ class Gaussian(Kernel):
 
 @dataclass(frozen=True)
 class FeatureMap(Pullback):
-    """A vector kernel on features that a function extracts, from pictures for instance.
+    """A vector kernel on features extracted by a function, for example from pictures.
 
     Args:
-        function: ``function(objects)`` returns an array (n, d), a row of features for each object.
-        kernel: On those rows.
+        function: ``function(objects)`` returns an array (n, d), one feature row per object.
+        kernel: Kernel on those rows.
     """
 
     function: Callable[[Any], Any]
@@ -129,5 +129,5 @@ class FeatureMap(Pullback):
         return as_points(features)
 
     def spec(self) -> dict[str, Any]:
-        """Always raises, as a function cannot be written down."""
+        """Always raises: a function cannot be saved."""
         raise KernelError("A kernel with a function inside cannot be saved: write it as a Kernel dataclass.")

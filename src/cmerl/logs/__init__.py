@@ -1,4 +1,4 @@
-"""Logged episodes: what others have played, read from arrays, tables, files and data sets, and checked.
+"""Logged episodes, read from arrays, tables, files and data sets, and checked.
 
 >>> from cmerl import logs
 >>> played = {"observations": [0, 1, 2], "actions": [1, 1], "rewards": [0.0, 1.0]}

@@ -1,4 +1,4 @@
-"""One logged episode, checked against the spaces that it is said to come from."""
+"""A logged episode, checked against its spaces."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ REQUIRED = ("observations", "actions", "rewards")
 
 @dataclass(frozen=True, eq=False)
 class LoggedEpisode:
-    """An episode that somebody has played.
+    """A logged episode.
 
     Attributes:
-        observations: T + 1 of them, the one after the last action included.
-        actions: T, as the environment got them.
+        observations: T + 1 observations, including the final one.
+        actions: T actions, as passed to the environment.
         rewards: (T,).
-        terminated: whether the environment ended it for good.
-        where: what messages call it.
+        terminated: True if the environment terminated.
+        where: its name in messages.
     """
 
     observations: Sequence[Any]
@@ -43,7 +43,7 @@ class LoggedEpisode:
 
     @classmethod
     def of(cls, played: Any, where: str) -> LoggedEpisode:
-        """An episode from a mapping, or from an object with attributes of these names; lengths are checked."""
+        """An episode from a mapping or an object with these attributes; lengths are checked."""
         columns = {name: _entry(played, name, where) for name in REQUIRED}
         observations, actions = (_items(columns[name], f"{where}: {name}") for name in REQUIRED[:2])
         rewards = [
@@ -61,7 +61,7 @@ class LoggedEpisode:
         return cls(observations, actions, np.array(rewards), ended, where)
 
     def within(self, observation_space: spaces.Space[Any], action_space: spaces.Space[Any]) -> LoggedEpisode:
-        """The same with every value as its space has it; one that the space does not contain is an error."""
+        """The same episode with every value checked against its space."""
         observations = [
             _cast(o, observation_space, self._at(t, "observation")) for t, o in enumerate(self.observations)
         ]
@@ -72,7 +72,7 @@ class LoggedEpisode:
         return f"{self.where}, step {step}: the {what}"
 
     def lesson(self) -> dict[str, Any]:
-        """The same as an agent's ``lesson``."""
+        """The episode in the form of ``Agent.lesson``."""
         return {
             "observations": list(self.observations),
             "actions": list(self.actions),
@@ -82,7 +82,7 @@ class LoggedEpisode:
         }
 
     def feed(self, digest: hashlib._Hash) -> None:
-        """Add all of it to a checksum."""
+        """Add the episode to a checksum."""
         for values in (self.observations, self.actions):
             for value in values:
                 digest.update(_bytes(value))
@@ -111,7 +111,7 @@ def _items(values: Any, where: str) -> list[Any]:
 
 
 def _ended(flag: Any, steps: int, where: str) -> bool:
-    """Whether the last step ended the episode, from one flag or from one a step."""
+    """Whether the last step ended the episode, from one flag or from one per step."""
     flags = np.atleast_1d(np.asarray(flag, dtype=bool))
     if flags.shape not in ((1,), (steps,)):
         raise InputError(f"{where}: terminated must be one flag, or one for each of {steps} steps, not {flags.shape}")

@@ -1,4 +1,4 @@
-"""Where logged episodes come from: one function that knows every kind of source."""
+"""Sources of logged episodes."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ class Logged(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Log:
-    """Logged episodes, and where they come from.
+    """Logged episodes and their source.
 
     Attributes:
-        episodes: them.
-        source: in words.
+        episodes: the episodes.
+        source: description of the source.
     """
 
     episodes: tuple[LoggedEpisode, ...]
@@ -39,16 +39,16 @@ class Log:
 
     @property
     def transitions(self) -> int:
-        """Steps of all of them."""
+        """Total number of transitions."""
         return sum(map(len, self.episodes))
 
     def within(self, observation_space: spaces.Space[Any], action_space: spaces.Space[Any]) -> Log:
-        """The same with every value checked, and typed as its space has it."""
+        """The same log with every value checked against, and converted to, its space."""
         checked = tuple(episode.within(observation_space, action_space) for episode in self.episodes)
         return Log(checked, self.source)
 
     def provenance(self) -> dict[str, Any]:
-        """What is worth remembering of a log, ready for JSON."""
+        """Source, sizes and checksum, ready for JSON."""
         digest = hashlib.sha256()
         for episode in self.episodes:
             episode.feed(digest)
@@ -57,7 +57,7 @@ class Log:
 
 
 def read(source: Any, columns: Mapping[str, tables.Names] | None = None) -> Log:
-    """Logged episodes from whatever holds them.
+    """Read logged episodes from any supported source.
 
     Args:
         source: an iterable of episodes, each a mapping with ``observations`` (T + 1), ``actions`` (T), ``rewards``

@@ -1,4 +1,4 @@
-"""Episodes from a table, a row a step: a frame of pandas or Polars, a CSV or a Parquet file."""
+"""Episodes from a table with one row per step: a pandas or Polars frame, a CSV or a Parquet file."""
 
 from __future__ import annotations
 

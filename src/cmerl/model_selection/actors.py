@@ -1,4 +1,4 @@
-"""How to act on plans made with a displacement: what does best in simulation."""
+"""Actor selection for displacement models, by simulated returns."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from cmerl.kernels import Kernel
 from cmerl.model_selection.rule import Selection, exceeds
 from cmerl.model_selection.simulation import simulate, simulate_search
 from cmerl.planning import Plan, Task, make_plan
+from cmerl.rewards import alike
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.intp]
@@ -25,13 +26,13 @@ log = logging.getLogger("cmerl")
 
 @dataclass(frozen=True, eq=False)
 class Choice:
-    """What to plan with, and how to act on plans.
+    """A choice of model, action repeat and actor.
 
     Attributes:
         displacement: the model; None for a direct embedding.
         actor: how to act.
         reasons: what was compared, in words.
-        promised: the return that it had in simulation.
+        promised: the return that it had in simulation, of as many steps as were simulated.
         saturated: whether that is all that is known to exist: then looking for more costs nothing.
         compared: whether actors were.
     """
@@ -42,14 +43,6 @@ class Choice:
     promised: float = 0.0
     saturated: bool = False
     compared: bool = False
-
-
-def planning_discount(horizon: int, settings: Selection) -> float:
-    """The discount of plans with a displacement, 1 − 1/H: in an episode, one thing counted on is sure to go wrong.
-
-    Where waiting costs nothing, an optimal plan may act at the last moment, which by a small error is missed.
-    """
-    return 1.0 - 1.0 / horizon if settings.discount else 1.0
 
 
 def choose_actor(
@@ -64,8 +57,9 @@ def choose_actor(
     """For how many steps plans should hold an action, and whether to search: what does best in simulation.
 
     Long repeats make plans coarse; short ones let errors of interpolation pile up, one for each backup. The model is
-    taken for the world, which leaves nothing unknown: were it to count as the least, as it does without exploration,
-    plans of many backups would hardly see an end that is far away, and the longest repeat would always do best.
+    taken for the environment, which leaves nothing unknown: were it to count as the least, as it does without
+    exploration, plans of many backups would hardly see an end that is far away, and the longest repeat would always
+    do best.
 
     Args:
         model: the displacement.
@@ -80,8 +74,7 @@ def choose_actor(
     lo, hi = model.reward_range
     steps = min(horizon, settings.simulated_steps)
     repeats = settings.repeats if now is None else _near(settings.repeats, model.repeat)
-    discount = planning_discount(horizon, settings)
-    returns = _returns_by_repeat(model, horizon, starts, value_kernel, repeats, discount, steps)
+    returns = _returns_by_repeat(model, horizon, starts, value_kernel, repeats, steps)
     best = max(repeats, key=lambda repeat: (returns[repeat][1].mean(), repeat))
     kept = model.repeat if now is not None and model.repeat in returns else best
     if best != kept and not exceeds(returns[best][1], returns[kept][1]):
@@ -89,7 +82,7 @@ def choose_actor(
     reasons = {"action repeat": ", ".join(f"{r}: {found.mean():.4g}" for r, (_, found) in returns.items())}
     plan, planned = returns[best]
     actors: dict[Actor, FloatArray] = {Greedy(): planned[-settings.search_starts :]}
-    compared = hi > lo  # else nothing is known to search for
+    compared = not alike(lo, hi)  # else nothing is known to search for
     some = starts[-settings.search_starts :]
     if compared:
         candidates = settings.searches if len(some) > 1 else settings.searches[-1:]  # one start proves nothing
@@ -108,8 +101,7 @@ def choose_actor(
     promised = float(actors[actor].mean())
     saturated = promised >= steps * (hi - settings.saturation * (hi - lo))
     chosen = model.with_repeat(best)
-    most = settings.search_landmarks if isinstance(actor, MPC) else model.settings.landmarks
-    return Choice(chosen.with_landmarks(most), actor, reasons, promised * horizon / steps, saturated, compared)
+    return Choice(chosen, actor, reasons, promised, saturated, compared)
 
 
 def _misjudged(simulated: FloatArray, played: FloatArray | None) -> float:
@@ -144,13 +136,12 @@ def _returns_by_repeat(
     starts: FloatArray,
     value_kernel: Kernel,
     repeats: tuple[int, ...],
-    discount: float,
     steps: int,
 ) -> dict[int, tuple[Plan, FloatArray]]:
     """The plan for each repeat, and its simulated return from each start."""
     lo, hi = model.reward_range
     problem = Problem(horizon, hi - lo, value_kernel, value_kernel, None, FailureBudget(0.5, learned_reward=True))
-    task = Task(problem, NoBonus(), lo, discount=discount)
+    task = Task(problem, NoBonus(), lo)
     order = np.arange(len(model.actions))
     plans = {
         repeat: make_plan([model.with_repeat(repeat, sure=True)], task, episode=1, order=order) for repeat in repeats

@@ -1,4 +1,4 @@
-"""Direct embedding or displacement: which predicts held-out next states better."""
+"""Model selection: direct or displacement, by held-out predictions of next states."""
 
 from __future__ import annotations
 
@@ -20,9 +20,11 @@ log = logging.getLogger("cmerl")
 def displacement_is_better(
     displacement: DisplacementEmbedding, kernel: Kernel, value_kernel: Kernel, lam: float, settings: Selection
 ) -> bool:
-    """Whether next states, left out one by one, follow closely from a displacement, and far better than directly.
+    """Whether next states, left out one by one, follow far better from a displacement than directly.
 
-    The noise is that of the typical step: a bump into a wall now and then does not count.
+    Both predict a law of the next state, the displacement that of its mean plus a residual, and errors are those of
+    expected values. So noise counts on the scale on which values vary: where it blurs them, neither knows much more
+    than the other, and the direct embedding stays, whose plans take the whole law into account.
     """
     data = displacement.data
     alive = np.flatnonzero(~data.terminated)
@@ -34,29 +36,8 @@ def displacement_is_better(
     direct = direct_losses(kernel(Z, Z), next_states, value_kernel, lam)
     residuals = displacement.left_out_residuals[rows]
     moved = displacement_losses(residuals, value_kernel, settings.residuals)
-    scale = np.maximum((next_states - Z[:, : next_states.shape[1]]).std(axis=0), 1e-12)
-    noise = float(np.median(np.square(residuals / scale).mean(axis=1)))
-    log.debug("held-out errors: %.3g direct, %.3g by displacement; noise %.3g", direct.mean(), moved.mean(), noise)
-    quiet = noise < settings.most_noise or errors_shrink(displacement, settings)
-    return quiet and exceeds(-moved, -settings.margin * direct)
-
-
-def errors_shrink(displacement: DisplacementEmbedding, settings: Selection) -> bool:
-    """Whether what a displacement leaves unexplained is for want of data, and not noise.
-
-    The same held-out half of the data is predicted from the other half and from a quarter: more data help against
-    errors of the model, and do nothing about noise. With few data nothing can be told.
-    """
-    dynamics = displacement.dynamics
-    n = len(dynamics.data)
-    if n < settings.fewest_to_judge:
-        return False
-    order = np.random.default_rng(n).permutation(n)
-    held, half, quarter = order[: n // 2], order[n // 2 :], order[n // 2 : 3 * n // 4]
-    errors = [dynamics.errors(displacement.shape, rows, held) for rows in (half, quarter)]
-    more, less = (float(np.median(error)) for error in errors)
-    log.debug("held-out errors: %.3g from half of the data, %.3g from a quarter", more, less)
-    return more < settings.shrinking * less
+    log.debug("held-out errors: %.3g direct, %.3g by displacement", direct.mean(), moved.mean())
+    return exceeds(-moved, -settings.margin * direct)
 
 
 def direct_losses(Kzz: FloatArray, next_states: FloatArray, value_kernel: Kernel, lam: float) -> FloatArray:
@@ -70,7 +51,7 @@ def direct_losses(Kzz: FloatArray, next_states: FloatArray, value_kernel: Kernel
 
 
 def displacement_losses(residuals: FloatArray, value_kernel: Kernel, draws: int) -> FloatArray:
-    """The same for the embedding of (prediction + a residual drawn from those seen); k_ψ is stationary."""
+    """Losses of the displacement model: its prediction plus a residual drawn from those seen; k_ψ is stationary."""
     noise = residuals[np.linspace(0, len(residuals) - 1, min(len(residuals), draws)).astype(np.intp)]
     cross, own = value_kernel(residuals, noise), value_kernel(noise, noise)  # the prediction drops out
     return np.asarray(value_kernel.diag(residuals) - 2.0 * cross.mean(axis=1) + own.mean())

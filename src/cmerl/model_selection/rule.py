@@ -1,4 +1,4 @@
-"""The numbers of the selection, and its rule for switching."""
+"""The settings of the selection, and its rule for switching."""
 
 from __future__ import annotations
 
@@ -14,37 +14,27 @@ FloatArray = NDArray[np.float64]
 
 @dataclass(frozen=True, kw_only=True)
 class Selection:
-    """How the data choose between models and between actors.
+    """Settings of model selection and actor selection.
 
     Args:
-        margin: of the error of the direct embedding that a displacement may have to replace it.
-        most_noise: of the motion's variance that a displacement may leave: more calls for an embedding, which keeps
-            whole distributions.
-        shrinking: of the error that is left when the data double, where more noise is taken for want of data.
-        fewest_to_judge: transitions below which that cannot be told.
+        margin: of the error of the direct embedding that a displacement may have: its plans take the mean for the
+            truth, so it must know the law of the next state much better.
         held_out: transitions that models are compared on.
         residuals: of a displacement, standing for its noise.
         repeats: steps for which plans may hold an action.
         starts: first states that plans are simulated from.
         search_starts: of these that searches are simulated from, all at once.
-        discount: whether plans with a displacement are discounted by 1 − 1/H.
-        search_landmarks: states at which a plan knows V where it only ends a search.
         simulated_steps: most steps of a simulation.
         saturation: of the range of rewards that a step may lack where returns count as all that is known to exist.
         search: sizes of searches.
     """
 
-    margin: float = 0.5
-    most_noise: float = 0.03
-    shrinking: float = 0.7
-    fewest_to_judge: int = 150
+    margin: float = 0.6
     held_out: int = 300
     residuals: int = 16
     repeats: tuple[int, ...] = (1, 2, 3, 5)
     starts: int = 8
     search_starts: int = 3
-    discount: bool = True
-    search_landmarks: int = 300
     simulated_steps: int = 100
     saturation: float = 0.01
     search: MPC = field(default_factory=MPC)

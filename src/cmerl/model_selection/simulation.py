@@ -1,4 +1,4 @@
-"""Episodes inside a model that is taken for the world, disturbed by what it leaves unexplained."""
+"""Simulated episodes in a model, disturbed by its residuals."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ IntArray = NDArray[np.intp]
 
 
 def simulate_search(mpc: MPC, plan: Plan, starts: FloatArray, horizon: int) -> FloatArray:
-    """Returns (k,) of a search from several starts at once, when the model is taken for the world."""
+    """Returns (k,) of a search from several starts at once, when the model is taken for the environment."""
     (view,) = plan.views
     assert isinstance(view, DisplacementView)
     actor = mpc.begin_episode(plan, view.actions, ())
@@ -39,10 +39,10 @@ def simulate_search(mpc: MPC, plan: Plan, starts: FloatArray, horizon: int) -> F
 
 
 class Noise:
-    """What the model leaves unexplained around a state, drawn from residuals nearby: alike for all candidates.
+    """Residual noise around a state, drawn from residuals nearby and equal for all candidates.
 
-    A model that is taken for the world promises too much for what balances on a knife's edge. Errors made far away
-    say nothing of that edge: one blow against a wall would be dealt to all that stands.
+    A model that is taken for the environment promises too much for what balances on a knife's edge. Errors made far
+    away say nothing of that edge: one blow against a wall would be dealt to all that stands.
 
     Args:
         states: that residuals belong to (n, d), in the units of the model.
@@ -65,7 +65,7 @@ class Noise:
 
 
 def simulate(model: DisplacementEmbedding, plans: Mapping[int, Plan], starts: FloatArray, horizon: int) -> FloatArray:
-    """Returns (plans, starts) of the plan for each repeat when the model is taken for the world."""
+    """Returns (plans, starts) of the plan for each repeat when the model is taken for the environment."""
     # All plans at once: a small call takes as long as a larger one.
     owner = np.repeat(np.arange(len(plans)), len(starts))
     repeats = np.array(list(plans))

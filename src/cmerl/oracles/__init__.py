@@ -1,4 +1,4 @@
-"""What an all-knowing player would do: V*, Q* and V^π by dynamic programming on a known model."""
+"""Oracles: V*, Q* and V^π by dynamic programming on a known model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bellman's recursion, and policies in the one form that it takes."""
+"""Bellman's recursion, and the conversion of policies to tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which oracle knows a world: tables for finite ones, a grid for smooth ones, Riccati for linear-quadratic ones."""
+"""Selects the oracle of an environment: tables if finite, a grid if smooth, Riccati if linear-quadratic."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Model = FiniteModel | SmoothModel | LinearQuadraticModel | TableModel
 
 
 def known_model(env: Any) -> Model | None:
-    """Return what ``env`` lets us know of its dynamics, or None; a model is returned as it is."""
+    """Return the known dynamics of ``env``, or None; a model is returned unchanged."""
     if isinstance(env, Model):
         return env
     return finite_model(env) or smooth_model(env) or linear_quadratic_model(env) or table_model(env)
@@ -44,7 +44,7 @@ def solve(env: LinearQuadraticModel, horizon: int) -> QuadraticSolution: ...
 @overload
 def solve(env: Any, horizon: int) -> Any: ...
 def solve(env: Any, horizon: int) -> Solution | GridSolution | QuadraticSolution:
-    """Return V* and Q* over ``horizon`` steps: on a grid for smooth worlds, exact for all others.
+    """Return V* and Q* over ``horizon`` steps: on a grid for smooth environments, exact for all others.
 
     Args:
         env: A model, or an environment that exposes one (see :func:`finite_model`, :func:`table_model`,
@@ -70,7 +70,7 @@ def evaluate(env: LinearQuadraticModel, policy: Any, horizon: int) -> QuadraticE
 @overload
 def evaluate(env: Any, policy: Any, horizon: int) -> Any: ...
 def evaluate(env: Any, policy: Any, horizon: int) -> Evaluation | GridEvaluation | QuadraticEvaluation:
-    """Return V^π for every step and state: on a grid of G points for smooth worlds, exact for all others.
+    """Return V^π for every step and state: on a grid of G points for smooth environments, exact for all others.
 
     Args:
         env: A model, or an environment that exposes one.
@@ -81,7 +81,7 @@ def evaluate(env: Any, policy: Any, horizon: int) -> Evaluation | GridEvaluation
             - an object whose ``table(observations)`` returns the first of these,
             - a callable ``policy(obs, step)`` that returns an action, always the same one; it is called H·S times;
 
-            in linear-quadratic worlds the gains (H, m, d) of the policy a = −K_h s.
+            in linear-quadratic environments the gains (H, m, d) of the policy a = −K_h s.
         horizon: Number of steps H ≥ 1.
     """
     model, horizon = _require_model(env), check_horizon(horizon)

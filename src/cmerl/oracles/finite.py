@@ -1,4 +1,4 @@
-"""Finite worlds: exact V*, Q* and V^π by dynamic programming on their tables."""
+"""Finite MDPs: exact V*, Q* and V^π by dynamic programming on their tables."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class FiniteModel:
     """The tables of a finite MDP.
 
     Attributes:
-        P: (S, A, S) probabilities of going on in a state; what is missing to one ends the episode.
+        P: (S, A, S) transition probabilities; mass missing from one terminates the episode.
         R: (S, A) expected rewards.
         start: (S,) distribution of the first state.
         observations: What is observed in each state: integers (S,), or rows of (S, d).
@@ -42,7 +42,7 @@ class FiniteModel:
 
     @property
     def terminates(self) -> bool:
-        """Whether an episode may end before the horizon."""
+        """True if an episode may terminate before the horizon."""
         return bool((self.P.sum(axis=2) < 1 - SUM_TOLERANCE).any())
 
     def index(self, obs: Any) -> int:
@@ -59,7 +59,7 @@ class FiniteModel:
 
 @dataclass(frozen=True, eq=False)
 class Evaluation:
-    """The values of a policy.
+    """The value function of a policy.
 
     Attributes:
         V: (H+1, S) expected rewards-to-go: ``V[h, s]`` from state s before step h; ``V[H]`` is zero.
@@ -95,16 +95,16 @@ class Solution(Evaluation):
         return best
 
     def gap(self, s: int, a: int, step: int = 0) -> float:
-        """Return what action ``a`` loses in state ``s``: V*(s) − Q*(s, a), never negative."""
+        """Return the gap V*(s) − Q*(s, a) ≥ 0 of action ``a`` in state ``s``."""
         return gap_at(self, np.array([step]), np.array([s]), np.array([a])).item()
 
 
 def finite_model(env: Any) -> FiniteModel | None:
     """Return the model that ``env.unwrapped`` exposes as ``P`` (S, A, S) and ``R`` (S, A), or None.
 
-    The dictionary ``P[s][a] = [(probability, next state, reward, terminated), …]`` of Gymnasium's toy worlds will do.
-    None also where a wrapper changes what is observed, done or earned: the tables would not be those of ``env``.
-    A missing ``start`` means state 0, and missing ``observations`` mean the states' numbers.
+    The dictionary ``P[s][a] = [(probability, next state, reward, terminated), …]`` of Gymnasium's toy environments
+    will do. None also where a wrapper changes what is observed, done or earned: the tables would not be those of
+    ``env``. A missing ``start`` means state 0, and missing ``observations`` mean the states' numbers.
     """
     if is_transformed(env):
         return None

@@ -1,8 +1,8 @@
-"""Smooth worlds: V*, Q* and V^π on a regular grid, with bilinear interpolation between its points.
+"""Smooth environments: V*, Q* and V^π on a regular grid, with bilinear interpolation between its points.
 
-A smooth world moves to ``project(mean_next(s, a) + noise·ξ)`` with ξ standard normal and pays ``rewards(s)``.
-The expectation over ξ is a Gauss–Hermite sum of interpolated values, hence one sparse matrix per action that
-all steps share.
+A smooth environment moves to ``project(mean_next(s, a) + noise·ξ)`` with ξ standard normal and pays ``rewards(s)``.
+The expectation over ξ is a Gauss–Hermite sum of interpolated values, hence one sparse matrix per action that all
+steps share.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ NODES = 3
 class SmoothModel(Protocol):
     """Known dynamics with additive Gaussian noise on a bounded set of R^d.
 
-    Models are keys of a cache: equal ones must have equal dynamics, as frozen dataclasses have.
+    Models are cache keys: equal models must have equal dynamics, as frozen dataclasses do.
     """
 
     def __hash__(self) -> int: ...
@@ -76,7 +76,7 @@ class SmoothModel(Protocol):
 def smooth_model(env: Any) -> SmoothModel | None:
     """Return the model that ``env.unwrapped`` exposes as ``dynamics``, or None.
 
-    None also where a wrapper changes what is observed, done or earned: the dynamics would not be those of ``env``.
+    Returns None if a wrapper changes observations, actions or rewards, because the dynamics would differ.
     """
     if is_transformed(env):
         return None
@@ -91,7 +91,7 @@ class Grid:
     Attributes:
         low: Smallest coordinates (d,).
         high: Largest coordinates (d,).
-        resolution: Points a coordinate.
+        resolution: Points per coordinate.
     """
 
     low: tuple[float, ...]
@@ -129,7 +129,7 @@ class GridEvaluation:
 
     Attributes:
         model: Its dynamics.
-        grid: G points; those outside the world stand for the states that they are projected to.
+        grid: G points; those outside the environment stand for the states that they are projected to.
         V: (H+1, G) expected rewards-to-go before each step; ``V[H]`` is zero.
     """
 
@@ -158,8 +158,7 @@ class GridEvaluation:
 class GridSolution(GridEvaluation):
     """The values of an optimal policy in a smooth world, and those of every action.
 
-    Between grid points the action values are interpolated and V* is their maximum, so that the best action has
-    gap zero.
+    Between grid points Q* is interpolated and V* is its maximum, so the best action has gap zero.
 
     Attributes:
         V: (H+1, G) optimal values.
@@ -185,7 +184,7 @@ class GridSolution(GridEvaluation):
         return values
 
     def gap(self, state: ArrayLike, action: int, step: int = 0) -> float:
-        """Return what an action loses in a state (d,): V*(s) − Q*(s, a), never negative."""
+        """Return the gap V*(s) − Q*(s, a) ≥ 0 of an action in a state (d,)."""
         return self.gaps(np.asarray(state)[None], np.asarray(action)[None], np.asarray(step)[None]).item()
 
     def q_values(self, states: NDArray[Any], steps: NDArray[Any]) -> Floats:
@@ -214,7 +213,7 @@ def solve_smooth(model: SmoothModel, horizon: int, resolution: int = RESOLUTION)
 
 
 def evaluate_smooth(model: SmoothModel, policy: Any, horizon: int, resolution: int = RESOLUTION) -> GridEvaluation:
-    """Evaluate a policy on a grid; see ``oracles.evaluate`` for what is a policy."""
+    """Evaluate a policy on a grid; ``oracles.evaluate`` lists the forms of a policy."""
     horizon = check_horizon(horizon)
     grid, R, expect = _discretise(model, resolution)
     probabilities = action_probabilities(policy, model.project(grid.points()), model.actions, horizon)
@@ -263,7 +262,7 @@ def spread(mean: Floats, noise: float, grid: Grid, nodes: Floats, node_weights: 
     """Return the factor c ≤ 1 on the noise for which the grid's variance is right.
 
     Interpolating at a point that lies a part f between neighbours at distance δ is a lottery between them, with
-    variance f(1 − f)δ². Added to the noise at every step, it makes the world more random than it is: at the
+    variance f(1 − f)δ². Added to the noise at every step, it makes the environment more random than it is: at the
     default resolution V* of the ball would lose three times as much. So c solves, on average over ``mean`` (n, d),
     c²·noise² + E[f(1 − f)]δ² = noise².
     """

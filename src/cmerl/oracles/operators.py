@@ -1,4 +1,4 @@
-"""The transition operator of a finite world: its exact Hilbert–Schmidt norm for any kernels."""
+"""The transition operator of a finite MDP: its exact Hilbert–Schmidt norm for any kernels."""
 
 from __future__ import annotations
 
@@ -22,8 +22,7 @@ def operator_norm(P: ArrayLike, K_phi: ArrayLike, K_psi: ArrayLike) -> float:
         K_phi: kernel on all state-actions (S·A, S·A), in the order of P's rows.
         K_psi: kernel on all states (S, S).
 
-    Where K_φ has no inverse, as with few features, P must be linear in the features: otherwise there is no such
-    operator.
+    If K_φ is singular, P must be linear in the features; otherwise no such operator exists.
     """
     Kz, Ks = np.asarray(K_phi, dtype=np.float64), np.asarray(K_psi, dtype=np.float64)
     rows: Floats = np.asarray(P, dtype=np.float64).reshape(-1, len(Ks))

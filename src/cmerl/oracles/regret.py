@@ -1,4 +1,4 @@
-"""The regret of an episode, from the values of an optimal player."""
+"""The regret of an episode, from optimal values."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Linear worlds with quadratic costs: V* and Q* in closed form by the Riccati recursion.
+"""Linear environments with quadratic costs: V* and Q* in closed form by the Riccati recursion.
 
-The state moves to A s + B a + w with E w = 0 and Cov w = W, and a step pays −(sᵀ Q s + aᵀ R a). Then
-V*_h(s) = −(sᵀ P_h s + c_h), whatever the law of w.
+The state moves to A s + B a + w with E w = 0 and Cov w = W, and a step pays −(sᵀ Q s + aᵀ R a). Then V*_h(s) = −(sᵀ
+P_h s + c_h) for any distribution of w.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class QuadraticEvaluation:
     """Values −(sᵀ P_h s + c_h) of a linear policy a = −K_h s.
 
     Attributes:
-        model: the world.
+        model: the environment.
         K: (H, m, d) gains.
         P: (H+1, d, d).
         c: (H+1,).
@@ -77,7 +77,7 @@ class QuadraticSolution(QuadraticEvaluation):
         )
 
     def gaps(self, states: ArrayLike, actions: ArrayLike, steps: ArrayLike) -> Floats:
-        """Return what actions (n, m) in states (n, d) lose at steps (n,): a square of their error, V* − Q*."""
+        """Return the gaps V* − Q* of actions (n, m) in states (n, d) at steps (n,)."""
         d, m = self.model.B.shape
         S, U, h = _vectors("states", states, d), _vectors("actions", actions, m), np.asarray(steps)
         error = U + np.einsum("nij,nj->ni", self.K[h], S)
@@ -105,7 +105,7 @@ def evaluate_linear_policy(model: LinearQuadraticModel, gains: ArrayLike, horizo
     K = np.asarray(gains, dtype=np.float64) if not callable(gains) else np.empty(0)
     if K.shape != (horizon, *model.B.T.shape):
         raise InputError(
-            f"in a linear-quadratic world V^π is known for linear policies: pass gains of shape "
+            f"in a linear-quadratic environment V^π is known for linear policies: pass gains of shape "
             f"{(horizon, *model.B.T.shape)}, the actions being −K_h s."
         )
     found = _backward(model, horizon, K)

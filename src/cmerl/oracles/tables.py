@@ -1,4 +1,4 @@
-"""The exact optimum of a deterministic world with many states: a table of successors in place of probabilities."""
+"""The exact optimum of a large deterministic MDP, from a table of successors."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from cmerl.validation.episodes import check_horizon
 
 @dataclass(frozen=True, eq=False)
 class TableModel:
-    """A deterministic finite world.
+    """A deterministic finite MDP.
 
     Attributes:
         successors: (S, A) the next state of every state and action.
@@ -53,7 +53,7 @@ class TableModel:
 
 
 def table_model(env: Any) -> TableModel | None:
-    """Return the model that ``env.unwrapped`` exposes as ``model``; None where a wrapper changes the world."""
+    """Return the model that ``env.unwrapped`` exposes as ``model``; None where a wrapper changes the environment."""
     if is_transformed(env):
         return None
     model = getattr(getattr(env, "unwrapped", env), "model", None)
@@ -61,7 +61,7 @@ def table_model(env: Any) -> TableModel | None:
 
 
 def solve_table(model: TableModel, horizon: int) -> Solution:
-    """Solve a deterministic world exactly over ``horizon`` steps."""
+    """Solve a deterministic environment exactly over ``horizon`` steps."""
     V, Q = backward(model.R, lambda v: v[model.successors], check_horizon(horizon), lambda h, Qh: Qh.max(axis=1))
     return Solution(V=V, Q=Q)
 

@@ -1,4 +1,4 @@
-"""What wrappers do to a world."""
+"""Detection of wrappers that change an environment."""
 
 from __future__ import annotations
 

@@ -1,13 +1,13 @@
 """Optimistic (and pessimistic) value iteration over any model [CO22, Alg. 1].
 
-One formula makes every plan, whatever the model and the mode:
+One formula makes every plan, for every model and mode:
 
     Q_h(s, a) = reward + E[V_{h+1}] + (1 − mass)·ceiling_h + bonus.
 
 The model gives the mean E[V_{h+1}] and its mass, the mean of the constant 1: Σα for an embedding, 1 − u for a
-displacement. Where it knows nothing both are 0, and Q is the ceiling (optimistic initialisation).
+displacement. Without data both are 0, and Q is the ceiling (optimistic initialisation).
 
-Inside a plan rewards count from the least one, so a value with k steps to go lies in [0, k·width]; what a plan
+Inside a plan rewards count from the smallest one, so a value with k steps to go lies in [0, k·width]; what a plan
 reports is in the environment's own units.
 """
 

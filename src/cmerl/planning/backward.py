@@ -1,4 +1,4 @@
-"""The backward pass: value iteration with one regression a step [CO22, Alg. 1, lines 3-6]."""
+"""The backward pass: value iteration with one regression per step [CO22, Alg. 1, lines 3-6]."""
 
 from __future__ import annotations
 
@@ -42,6 +42,8 @@ def make_plan(
         later: a plan of the same task and models, with bonuses that do not depend on t, whose steps are taken over
             and only what comes before them is planned.
     """
+    if later is not None and later.first_step == first_step:
+        return later.with_order(order, task, episode)
     H, repeat = task.problem.horizon, models[0].repeat
     bases = [Basis.of(model, task) for model in models]
     sites = Support(models, task, bases, sign)
@@ -66,12 +68,11 @@ def regress(
 ) -> Stage:
     """Regress the value of what follows, and the reward with it unless it is known or has its own bonus."""
     left = task.problem.horizon - span - step
-    later, earned = task.discount**span, task.worth(span)
-    terminal = -task.r_min * later * task.worth(left)  # after an end 0 is earned a step, −r_min from the least one on
+    terminal = -task.r_min * left  # after an end 0 is earned a step, −r_min from the least one on
     separate = task.separate_reward
     ceiling = task.mode.optimism * float(task.ceilings.prior[step + 1 if separate else step])
-    coef = model.backup(later * v, reward=0.0 if separate else earned / model.repeat, terminal=terminal)
-    return Stage(coef, 0.0 if separate else -task.r_min * earned, ceiling, terms, excess, step + span)
+    coef = model.backup(v, reward=0.0 if separate else span / model.repeat, terminal=terminal)
+    return Stage(coef, 0.0 if separate else -task.r_min * span, ceiling, terms, excess, step + span)
 
 
 class Support:

@@ -40,9 +40,9 @@ class Bonuses:
         assert is_kernel_embedding(model)
         left = task.problem.horizon - span - step
         episode, norms = self._episode, self._norms
-        if left > 0 or mode.to_the_letter or (mode.rewards_too and task.known_reward is None):
+        if left > 0 or mode.literal_algorithm1 or (mode.rewards_too and task.known_reward is None):
             terms = mode.bonus(task.problem, model, episode=episode, step=step, norms=norms)
-        if task.with_excess and (left > 0 or mode.to_the_letter or not mode.provable):
+        if task.with_excess and (left > 0 or mode.literal_algorithm1 or not mode.provable):
             excess = mode.excess(task.problem, model, episode=episode, step=step, norms=norms)
         return terms, excess
 

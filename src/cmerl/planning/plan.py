@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,13 +21,13 @@ TIE = 1e-10  # relative to the largest possible value: closer than this, actions
 
 @dataclass(frozen=True)
 class Plan:
-    """A deterministic function of (state, step), valid whatever is learned after it was made.
+    """A deterministic function of (state, step), independent of later learning.
 
     Attributes:
         task: what was planned for.
-        views: the embedding as it was, one, or one a step.
+        views: the embedding as it was, one, or one per step.
         bases: what each view has regressed once for all steps.
-        stages: one a step, from ``first_step`` on.
+        stages: one per step, from ``first_step`` on.
         order: actions in the order in which ties are broken, at every step (H, A).
         episode: t, the episodes begun when it was made, this one included.
         transitions: how many it was made from.
@@ -44,7 +44,8 @@ class Plan:
     transitions: int
     first_step: int = 0
     sign: float = 1.0
-    _visited: dict[tuple[int, bytes], Site] = field(init=False, repr=False, compare=False, default_factory=dict)
+    _sites: dict[tuple[int, bytes], Site] = field(init=False, repr=False, compare=False, default_factory=dict)
+    _q: dict[tuple[int, bytes], FloatArray] = field(init=False, repr=False, compare=False, default_factory=dict)
 
     def q(self, states: Points, step: int) -> FloatArray:
         """Q (q, A) at ``step`` in the environment's units, unclipped."""
@@ -57,10 +58,10 @@ class Plan:
 
     def act(self, states: Points, step: int) -> IntArray:
         """Index of the best action (q,) at ``step``."""
-        return self.best(self._site_again(states, step).q(self.stages[step - self.first_step]), step)
+        return self.best(self._q_again(states, step), step)
 
     def act_on(self, grid: Grid, states: Points, step: int) -> IntArray:
-        """The same where one view was already asked, for states of several plans at once."""
+        """Actions of several plans at once, from a shared view."""
         site = self.site_of(grid, states, step)
         return self.best(site.q(self.stages[step - self.first_step]), step)
 
@@ -93,17 +94,37 @@ class Plan:
         i = min(step, len(self.views) - 1)
         return self.site_of(self.views[i].grid(states), states, step)
 
-    def _site_again(self, states: Points, step: int) -> Site:
-        """The same, kept where states are finitely many: an episode comes back to them."""
-        if self.task.states is None or not isinstance(states, np.ndarray) or len(states) != 1:
-            return self.site(states, step)
-        key = min(step, len(self.views) - 1), states.tobytes()
-        if key not in self._visited:
-            self._visited[key] = self.site(states, step)
-        return self._visited[key]
+    def with_order(self, order: IntArray, task: Task, episode: int) -> Plan:
+        """The same plan with another tie-breaking order, for a later episode."""
+        made = replace(self, order=np.broadcast_to(order, self.order.shape), task=task, episode=episode)
+        made._sites.update(self._sites)
+        made._q.update(self._q)
+        return made
+
+    def _q_again(self, states: Points, step: int, *, most: int = 10_000) -> FloatArray:
+        """Shifted Q (q, A), kept where states are finitely many: episodes come back to them.
+
+        Args:
+            states: the states.
+            step: the step.
+            most: answers that are kept.
+        """
+        stage = self.stages[step - self.first_step]
+        if self.task.states is None or not isinstance(states, np.ndarray):
+            return self.site(states, step).q(stage)
+        name = states.tobytes()
+        if (step, name) in self._q:
+            return self._q[step, name]
+        view = min(step, len(self.views) - 1), name
+        if view not in self._sites:
+            self._sites[view] = self.site(states, step)
+        q = self._sites[view].q(stage)
+        if len(self._q) < most:
+            self._q[step, name] = q
+        return q
 
     def site_of(self, grid: Grid, states: Points, step: int) -> Site:
-        """The same where the model was already asked."""
+        """The site from existing model evaluations."""
         return Site(grid, states, self.task, self.basis(step), self.sign)
 
     @property
@@ -112,20 +133,18 @@ class Plan:
         return self.stages[0].until - self.first_step
 
     def basis(self, step: int) -> Basis:
-        """What the view of ``step`` has regressed once for all steps."""
+        """The regressions of the view of ``step`` that all steps share."""
         return self.bases[min(step, len(self.bases) - 1)]
 
     def _all_q(self, states: Points) -> Iterator[FloatArray]:
         """Shifted Q (q, A) step by step; the kernel is evaluated once."""
-        site = self.site(states, self.first_step)
+        site = None if len(self.views) > 1 or self.task.states is not None else self.site(states, self.first_step)
         for step, stage in enumerate(self.stages, start=self.first_step):
-            if len(self.views) > 1:
-                site = self.site(states, step)
-            yield site.q(stage)
+            yield self._q_again(states, step) if site is None else site.q(stage)
 
     def shift(self, step: int) -> float:
-        """What a shifted value at ``step`` lacks in the environment's units."""
-        return self.task.r_min * self.task.worth(self.task.problem.horizon - step)
+        """The offset of a shifted value at ``step`` to the environment's units."""
+        return self.task.r_min * (self.task.problem.horizon - step)
 
     def best(self, q: FloatArray, step: int) -> IntArray:
         """Index of the largest of Q (q, A), ties broken in the order of ``step``."""

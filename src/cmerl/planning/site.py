@@ -1,4 +1,4 @@
-"""States under one model: what it has regressed, and the formula for Q."""
+"""A model at fixed states, and the formula for Q."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ class Stage:
 
     Attributes:
         coef: the regressed target, for the model to read.
-        shift: what every target lacks, since rewards count from the least one.
-        ceiling: of Q, where nothing is known.
+        shift: what every target lacks, since rewards count from the smallest one.
+        ceiling: of Q, where there are no data.
         terms: the bonus.
-        excess: the most by which Q can exceed r + E[V_{h+1}], where the mode proves it and somebody asks.
+        excess: the largest excess of Q over r + E[V_{h+1}], if the mode proves it and it is requested.
         until: the step whose V was regressed, the next one unless actions are held.
     """
 
@@ -49,7 +49,7 @@ class RewardEstimate:
 
 @dataclass(frozen=True)
 class Basis:
-    """What a model has regressed once for all steps of a plan.
+    """Regressions of a model that all steps of a plan share.
 
     Attributes:
         one: the constant 1.
@@ -92,7 +92,7 @@ class Site:
 
     @cached_property
     def mass(self) -> FloatArray:
-        """What the model expects of the constant 1 (q, A)."""
+        """The mass (q, A): the model's mean of the constant 1."""
         return self.grid.expectation(self._basis.one)
 
     @cached_property
@@ -109,7 +109,7 @@ class Site:
 
     @cached_property
     def reward(self) -> FloatArray:
-        """The reward from the least one on (q, A), where it is not part of the regression targets."""
+        """The reward from the smallest one on (q, A), where it is not part of the regression targets."""
         if self._task.known_reward is not None:
             return self._task.known_reward(self._states) - self._task.r_min
         estimate = self._basis.reward

@@ -1,4 +1,4 @@
-"""What is planned for: everything that a plan depends on besides the data."""
+"""The planning task: everything that a plan depends on except the data."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cmerl.confidence import Mode, Problem
-from cmerl.optimism import Ceilings, ceilings, worth
+from cmerl.optimism import Ceilings, ceilings
 from cmerl.transitions import Points
 
 FloatArray = NDArray[np.float64]
@@ -29,8 +29,7 @@ class Task:
         optimistic: ceilings on values; None for those of the range of rewards.
         known_reward: the reward function, or None to learn it.
         states: all states (S, d) where they are finitely many, else None.
-        discount: what the next step counts for, below 1 where a plan must not rely on a late chance.
-        with_excess: whether somebody will ask by how much Q may exceed what it estimates.
+        with_excess: True to compute the largest excess of Q.
     """
 
     problem: Problem
@@ -39,7 +38,6 @@ class Task:
     optimistic: Ceilings | None = None
     known_reward: KnownReward | None = None
     states: Points | None = None
-    discount: float = 1.0
     with_excess: bool = False
 
     @cached_property
@@ -63,20 +61,16 @@ class Task:
         """Whether the reward is no part of the regression targets."""
         return self.known_reward is not None or self.mode.provable
 
-    def worth(self, steps: int) -> float:
-        """What a reward of 1 at each of so many steps is worth at the first of them."""
-        return float(worth(np.asarray(steps), self.discount))
-
     def cap(self, step: int) -> float:
         """The most that V can be at ``step``."""
         return float(self.ceilings.cap[step])
 
 
 def clip_value(v: FloatArray, task: Task, step: int, sign: float = 1.0) -> FloatArray:
-    """V from max_a Q: to [0, what can be left]; Alg. 1 to the letter has min{H, ·} and no more.
+    """V from max_a Q: to [0, the largest possible remaining return]; the paper's Alg. 1 has min{H, ·} only.
 
     The paper has no pessimistic plans; clipping them on both sides keeps their norm below B_V.
     """
-    if task.mode.to_the_letter and sign > 0:
+    if task.mode.literal_algorithm1 and sign > 0:
         return np.minimum(v, task.problem.horizon * task.problem.width)
     return np.minimum(np.maximum(v, 0.0), task.cap(step))  # half the time of np.clip, at every step of every plan

@@ -1,4 +1,4 @@
-"""Reports: one HTML page, figures for a paper and a live view, all from a run directory; nothing is run here."""
+"""Reports from a run directory: one HTML page, figures for a paper and a live view."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ __all__ = ["plot", "serve", "write_figures", "write_page"]
 
 
 def write_page(directory: str | os.PathLike[str], path: str | os.PathLike[str] | None = None) -> Path:
-    """Write a run's page and return where it is.
+    """Write the report of a run and return its path.
 
     Args:
-        directory: of a run, finished or not, or of a finished search (cmerl tune).
-        path: of the page; by default report.html in the directory.
+        directory: directory of a run, finished or not, or of a finished search (cmerl tune).
+        path: file of the page; by default report.html in the directory.
     """
     from cmerl.errors import InputError
     from cmerl.report import html, rundir, tuned
@@ -35,17 +35,17 @@ def write_page(directory: str | os.PathLike[str], path: str | os.PathLike[str] |
 
 
 def write_figures(directory: str | os.PathLike[str], target: str | os.PathLike[str]) -> list[Path]:
-    """Write a run's figures as PDF and PNG with captions.txt into the folder ``target``; the files written."""
+    """Write a run's figures as PDF and PNG with captions.txt into the folder ``target``; returns the files."""
     from cmerl.report import paper, rundir
 
     return paper.write_figures(rundir.read(directory), target)
 
 
 def plot(results: Any) -> Figure:
-    """The regret curves of a run, or its returns where no regret is known, as a figure for notebooks.
+    """The regret curves of a run, or its returns if regret is unknown, as a figure for notebooks.
 
     Args:
-        results: what ``cmerl.experiments.run`` returns, or the directory of a run.
+        results: the results of ``cmerl.experiments.run``, or a run directory.
     """
     from cmerl.report import paper
 
@@ -56,8 +56,8 @@ def serve(directory: str | os.PathLike[str], announce: Callable[[str], None]) ->
     """Serve a run's live page on this machine until Ctrl-C.
 
     Args:
-        directory: of a run; it may be finished, stopped, or still going on.
-        announce: called with the address once it can be opened.
+        directory: directory of a finished, stopped or running run.
+        announce: called with the address once the page is available.
     """
     from cmerl.report import html, rundir, watch
 

@@ -1,4 +1,4 @@
-"""What exploring has cost, by the agent's own account, and what it has bought."""
+"""The cost and gain of exploration in the report."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class ExplorationAccount:
 
     @classmethod
     def of(cls, runs: Runs) -> ExplorationAccount | None:
-        """Of one agent; None if it keeps no account. An episode without an entry was charged nothing."""
+        """The account of one agent; None if it has none. An episode without an entry costs nothing."""
         charges, returns = runs.get("metrics.exploration_cost"), runs.get("return")
         if charges is None or returns is None:
             return None
@@ -44,7 +44,7 @@ class ExplorationAccount:
         cost, bought = (float(side[:, -1].mean()) for side in (self.cost, self.bought))
         gained = f"{_number(bought)} more" if bought >= 0 else f"{_number(-bought)} less"
         return (
-            f"{agent}: exploring has cost {_number(cost)} by its own account; all episodes together returned "
+            f"{agent}: exploration has cost {_number(cost)} by its own account; all episodes together returned "
             f"{gained} than if each had been like the first"
         )
 

@@ -1,4 +1,4 @@
-"""All environments together: interquartile mean, and how likely one agent beats another."""
+"""Aggregates over environments: interquartile mean and probability of improvement."""
 
 from __future__ import annotations
 

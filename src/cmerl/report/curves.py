@@ -1,4 +1,4 @@
-"""Curves over episodes at no more points than can be seen: means over seeds with bands."""
+"""Curves over episodes: means over seeds with bands, thinned for display."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page of a run: one HTML file, no network, readable on phones and wide screens, in the dark and in daylight."""
+"""The report page of a run: one responsive HTML file that needs no network."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def render(
 
 
 def title(run: RunDirectory) -> str:
-    """What the run is about."""
+    """The title of the page."""
     name = run.manifest.get("title") or run.manifest.get("name")
     if isinstance(name, str) and name:
         return name
@@ -142,7 +142,7 @@ def _units(run: RunDirectory) -> int:
 
 
 def command(run: RunDirectory) -> str:
-    """What to type to repeat the run."""
+    """The command that repeats the run."""
     recorded = run.manifest.get("command")
     if isinstance(recorded, str):
         return recorded
@@ -152,7 +152,7 @@ def command(run: RunDirectory) -> str:
 
 
 def facts(run: RunDirectory) -> dict[str, str]:
-    """What the numbers depend on, from the manifest."""
+    """Facts from the manifest that the numbers depend on."""
     found: dict[str, str] = {}
     for key, value in run.manifest.items():
         if isinstance(value, str | int | float) and key not in ("command", "title", "name"):
@@ -186,7 +186,7 @@ def _list(names: list[str], what: str) -> str:
 
 @cache
 def _plotly() -> str:
-    """plotly.js as it comes with plotly, compressed to a third: the browser unpacks it."""
+    """plotly.js as shipped with plotly, compressed to a third; the browser unpacks it."""
     from plotly.offline import get_plotlyjs
 
     return base64.b64encode(gzip.compress(get_plotlyjs().encode(), 9, mtime=0)).decode()

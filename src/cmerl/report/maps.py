@@ -1,4 +1,4 @@
-"""Maps of what agents believe over their states, from the snapshots in a run's journals."""
+"""Maps of agents' values over states, from the snapshots in journals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Figures for a paper: PDF and PNG in the width of a column, told apart without colour, each with its caption."""
+"""Figures for a paper: PDF and PNG at column width, readable in greyscale, with captions."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def write_figures(run: RunDirectory, directory: str | os.PathLike[str]) -> list[
     for name, caption, figure in figures(run):
         for suffix in (".pdf", ".png"):
             written.append(target / f"{name}{suffix}")
-            _save(figure, written[-1])
+            save_figure(figure, written[-1])
         captions.append(f"{name}: {caption}\n")
     written.append(target / "captions.txt")
     written[-1].write_text("\n".join(captions), encoding="utf-8")
@@ -128,7 +128,7 @@ def plot(results: Any) -> Figure:
     """Regret, or returns where it is not known, of every environment side by side, for notebooks.
 
     Args:
-        results: what ``cmerl.experiments.run`` returns, or the directory of a run.
+        results: the results of ``cmerl.experiments.run``, or a run directory.
     """
     check_installed("matplotlib")
     run = rundir.read(getattr(results, "directory", results))
@@ -139,7 +139,7 @@ def plot(results: Any) -> Figure:
 
 
 def drawings(all_runs: Sequence[Runs]) -> dict[str, Drawing]:
-    """What can be drawn of one environment."""
+    """The figures of one environment."""
     best = tables.optimum(all_runs)
     words = "Return of an episode (running mean over a twentieth of the episodes)"
     returns = {r.agent: curves.smoothed(_block(r, "return"), POINTS) for r in all_runs}
@@ -257,7 +257,7 @@ class _Shown:
 
     def _repr_png_(self) -> bytes:
         content = io.BytesIO()
-        _save(self, content)
+        save_figure(self, content)
         return content.getvalue()
 
 
@@ -280,7 +280,8 @@ def _plain(name: str) -> str:
     return f" {text}" if text.startswith("_") else text
 
 
-def _save(figure: Any, target: Any) -> None:
+def save_figure(figure: Any, target: Any) -> None:
+    """Write a figure to a file, the same bytes for the same figure."""
     from matplotlib import rc_context
 
     pdf = isinstance(target, Path) and target.suffix == ".pdf"

@@ -1,4 +1,4 @@
-"""How far a run is, whether anybody is at it, and when it may end."""
+"""The progress of a run, and an estimate of its end."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ WINDOW = 120.0  # seconds over which the speed is measured: what a run did long 
 
 @dataclass(frozen=True)
 class Progress:
-    """How a run stands.
+    """The progress of a run.
 
     Attributes:
         state: one word or two.
         words: a sentence about it.
-        share: of the episodes that are finished, None if nobody knows how many there will be.
+        share: share of finished episodes; None if the total is unknown.
     """
 
     state: str
@@ -53,7 +53,7 @@ class Pace:
 
 
 def progress(run: RunDirectory, pace: Pace) -> Progress:
-    """How a run stands now."""
+    """The present progress of a run."""
     done = sum(runs.episodes for runs in run.runs)
     total = planned(run.manifest)
     counted = f"{done} of {total} episodes" if total else f"{done} episode{'s' * (done != 1)}"

@@ -1,4 +1,4 @@
-"""What a run directory says: its episodes as arrays, its manifest, and in words what is missing or broken."""
+"""Reading a run directory for reports: episodes as arrays, the manifest, and problems in words."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from cmerl.errors import InputError
 from cmerl.experiments import columns
 from cmerl.experiments.columns import Columns, EpisodeLog
+from cmerl.experiments.files import runs_inside
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -108,7 +109,7 @@ class RunDirectory:
         return [f for f in found or [] if isinstance(f, dict) and all(name in f for name in names)]
 
     def failed(self, env: str, agent: str) -> int:
-        """How many runs of an agent failed."""
+        """Number of failed runs of an agent."""
         return sum(f["env"] == env and f["agent"] == agent for f in self.failures)
 
     @property
@@ -138,7 +139,7 @@ def check(directory: str | os.PathLike[str]) -> Path:
         raise InputError(f"{os.fspath(directory)!r} is a file; give the directory that cmerl run wrote")
     if not any((path / name).exists() for name in FILES):
         content = "is empty" if not any(path.iterdir()) else f"holds none of {', '.join(FILES)}"
-        raise InputError(f"{os.fspath(directory)!r} is not a run directory: it {content}")
+        raise InputError(f"{os.fspath(directory)!r} is not a run directory: it {content}{runs_inside(path)}")
     return path
 
 

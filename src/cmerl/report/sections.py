@@ -1,4 +1,4 @@
-"""One environment's part of the page: figures as plain data for plotly.js, and rows of a table."""
+"""The section of one environment: figures as data for plotly.js, and table rows."""
 
 from __future__ import annotations
 
@@ -84,12 +84,12 @@ def section(run: RunDirectory, env: str, index: int, most: int) -> Section:
 
 
 def proven(runs: Runs) -> str | None:
-    """What an agent has lost at most by its certificates, and what was measured, as means over seeds."""
+    """Certified and measured regret of an agent, as means over seeds."""
     bound, most = runs.get("metrics.certified_regret"), runs.get("metrics.certified_most")
     lost = runs.get("regret")
     if bound is None or most is None or np.isnan(bound[:, -1]).any():
         return None
-    words = f"{runs.agent}: proven to have lost at most {_count(bound[:, -1])} of {_count(most[:, -1])}"
+    words = f"{runs.agent}: regret proven to be at most {_count(bound[:, -1])} of {_count(most[:, -1])}"
     return words if lost is None else f"{words}; measured: {_count(lost.sum(axis=1))}"
 
 
@@ -164,7 +164,7 @@ class Builder:
         )
 
     def bound(self) -> Figure | None:
-        """The theorem's bound beside what was measured."""
+        """The theorem's bound and the measured regret."""
         figure = self.curve(
             "bound",
             "regret: bound and measured",
@@ -185,7 +185,7 @@ class Builder:
         return figure
 
     def certified(self) -> Figure | None:
-        """What agents have lost at most by their certificates, beside what was measured."""
+        """Certified and measured regret of agents."""
         figure = self.curve(
             "certified",
             "regret: proven and measured",
@@ -197,7 +197,7 @@ class Builder:
         return None if figure is None else self._beside_measured(figure, ", proven")
 
     def certificates(self) -> Figure | None:
-        """How many seeds have kept their promises in every episode so far."""
+        """Share of seeds whose guarantees held in every episode so far."""
         figure: Figure | None = None
         promises = {
             "metrics.in_set": ", truth in the confidence set",
@@ -220,7 +220,7 @@ class Builder:
         return figure
 
     def account(self) -> Figure | None:
-        """What exploring has cost, and what it has bought."""
+        """The cost and the gain of exploration."""
         figure: Figure | None = None
         curve = ExplorationAccount.curve
         for side, suffix, width in (("cost", ", cost", 4), ("bought", ", bought", 1.5)):

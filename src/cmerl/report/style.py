@@ -1,4 +1,4 @@
-"""How agents are drawn, everywhere alike, and numbers as people read them."""
+"""Colours and dashes of agents, and number formats."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
 
 
 class Style(NamedTuple):
-    """How one agent is drawn: a colour and a dash, either of which tells it apart."""
+    """The colour and the dash of an agent."""
 
     colour: str
     dash: str

@@ -1,4 +1,4 @@
-"""One environment in numbers: what each agent reached and lost, when, and at what cost."""
+"""The table of one environment: returns, regret, learning speed and cost of each agent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The directory of a search: which of its runs a report shows, and what to say of the rest."""
+"""Reports of a tuning directory."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def search_in(directory: Path) -> Search | None:
     if not (directory / BEGUN).exists():
         return None
     if not (directory / RESULT).exists():
-        raise InputError(f"the search in {str(directory)!r} is not finished: the same cmerl tune command goes on")
+        raise InputError(f"the search in {str(directory)!r} is not finished: run cmerl tune again to continue")
     found = read_json(directory / RESULT)
     try:
         run = directory / Path(str(found["run"])).name  # inside the directory, whatever the file says
@@ -42,7 +42,7 @@ def search_in(directory: Path) -> Search | None:
         best = f"Best options: {json.dumps(found['options'])}." if found["trial"] is not None else ""
         verdicts = [*map(str, found["verdicts"]), *([best] if best else ["Nothing beat the default."])]
     except (KeyError, TypeError, AttributeError):
-        raise InputError(f"{directory / RESULT} is damaged: the same cmerl tune command writes it again") from None
+        raise InputError(f"{directory / RESULT} is damaged: run cmerl tune again to rewrite it") from None
     return Search(run, verdicts, rows)
 
 

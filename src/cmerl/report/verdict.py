@@ -1,4 +1,4 @@
-"""Who wins where, by how much and how surely: the sentences at the top of a report, and the table behind them."""
+"""The verdict of a report: which agent is ahead, by how much, and how certain that is."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Pair:
     """Two agents in one environment, as text.
 
     Attributes:
-        env: where.
+        env: the environment.
         better: the agent that is ahead.
         other: the one behind.
         by: the difference of their means, positive.
@@ -36,7 +36,7 @@ class Pair:
         p: corrected for the number of comparisons.
         sure: whether p is below 5 %.
         seeds: that both played.
-        needed: seeds that would tell, where these do not.
+        needed: seeds needed, if the present ones do not suffice.
     """
 
     env: str
@@ -60,7 +60,7 @@ class Verdict:
 
 
 def verdict(run: RunDirectory) -> Verdict:
-    """What a run comes to."""
+    """The verdict of a run."""
     by_regret = bool(run.runs) and all(_regret(runs) is not None for runs in run.runs)
     measure = "cumulative regret" if by_regret else "return at the end"
     losses = {env: {runs.agent: _loss(runs, by_regret) for runs in run.of(env)} for env in run.envs}
@@ -71,7 +71,7 @@ def verdict(run: RunDirectory) -> Verdict:
 
 
 def seeds_needed(differences: FloatArray, comparisons: int = 1) -> int | None:
-    """Pairs of seeds that would tell a difference like this one from chance; None if nobody could run so many.
+    """Number of seeds needed to detect such a difference; None if impractically many.
 
     By the normal approximation, n = ((z_{1−α/2m} + z_{power})·sd/mean)²; the exact test needs 2^{1−n} ≤ α/m too.
     """
@@ -91,7 +91,7 @@ def _regret(runs: Runs) -> FloatArray | None:
 
 
 def _loss(runs: Runs, by_regret: bool) -> dict[int, float]:
-    """What each seed lost: lower is better."""
+    """The loss of each seed; lower is better."""
     rows, _ = runs.even
     regret = _regret(runs)
     values = regret.sum(axis=1) if by_regret and regret is not None else -tables.late_returns(runs)
@@ -133,22 +133,22 @@ def _sentence(
 ) -> str:
     means = {agent: float(np.mean(list(values.values()))) for agent, values in losses.items()}
     best = min(means, key=means.__getitem__)
-    what = f"loses {number(means[best])} to regret" if by_regret else f"returns {number(-means[best])} at the end"
+    what = f"regret {number(means[best])}" if by_regret else f"return {number(-means[best])} at the end"
     if len(means) == 1:
         to = tables.scale(all_runs)
         row = tables.row(all_runs[0], to)
-        goal = "" if to.optimum is None else f", where the best possible is {number(to.optimum)}"
-        reached = "" if row.reached in ("–", "not yet") else f"; it gets there in about {row.reached} episodes"
-        return f"{env}: {best} {what}{goal}{reached}."
+        goal = "" if to.optimum is None else f"; V* is {number(to.optimum)}"
+        reached = "" if row.reached in ("–", "not yet") else f"; learned in about {row.reached} episodes"
+        return f"{env}: {best} has {what}{goal}{reached}."
     mine = [pair for pair in pairs if pair.better == best]
-    parts = [f"{env}: {best} is ahead, it {what}."]
+    parts = [f"{env}: {best} is ahead with {what}."]
     if won := [pair for pair in mine if pair.sure]:
-        parts.append(f"It surely beats {_listed([f'{p.other} (by {p.by}, p = {p.p})' for p in won])}.")
+        parts.append(f"It beats {_listed([f'{p.other} (by {p.by}, p = {p.p})' for p in won])} significantly.")
     for pair in mine:
         if not pair.sure:
-            more = "no run of practical size would" if pair.needed is None else f"about {pair.needed} would"
-            gap = f"its lead of {pair.by} over {pair.other} may be chance (p = {pair.p})"
-            parts.append(f"With {pair.seeds} seeds {gap}: {more} tell.")
+            more = "no practical number of seeds would" if pair.needed is None else f"about {pair.needed} would"
+            gap = f"its lead of {pair.by} over {pair.other} is not significant (p = {pair.p})"
+            parts.append(f"With {pair.seeds} seeds {gap}; {more} settle it.")
     if len(mine) < len(means) - 1:
         parts.append("Agents with fewer than two seeds in common are not compared.")
     return " ".join(parts)

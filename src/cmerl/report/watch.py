@@ -1,4 +1,4 @@
-"""The page of a run while it goes on: a small server that only this machine can reach."""
+"""The live report of a run: a small server on the loopback interface."""
 
 from __future__ import annotations
 
@@ -76,11 +76,11 @@ class Server(ThreadingHTTPServer):
 
     @property
     def address(self) -> str:
-        """What to open in a browser."""
+        """The address for the browser."""
         return f"http://{LOOPBACK}:{self.server_address[1]}/{self.secret}/"
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A browser that goes away in the middle of a page is nobody's problem."""
+        """Ignore a browser that disconnects in the middle of a page."""
 
 
 class _Handler(BaseHTTPRequestHandler):

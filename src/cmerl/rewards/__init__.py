@@ -1,6 +1,6 @@
 """Rewards: their range, and reward functions that a user knows."""
 
 from cmerl.rewards.known import KnownReward, RewardFunction
-from cmerl.rewards.range import RewardRange, check_range
+from cmerl.rewards.range import RewardRange, alike, check_range
 
-__all__ = ["KnownReward", "RewardFunction", "RewardRange", "check_range"]
+__all__ = ["KnownReward", "RewardFunction", "RewardRange", "alike", "check_range"]

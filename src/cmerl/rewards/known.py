@@ -1,9 +1,9 @@
 """A reward function that a user knows, of (observation, action) or (observation, action, next observation).
 
-Inside the package everything speaks of encoded rows; here they become what the environment shows and takes. Plans ask
-the function for one row at a time, and remember the answer. Simulations ask too often for that: they ask a function
-that takes arrays once for all rows. Some functions take arrays and answer for their first row alone, so what they say
-is compared with single rows, a few at first and one at every call.
+The package uses encoded rows; this module converts them to observations and actions. Plans call the function for one
+row at a time and cache the result. Simulations call a function that accepts arrays once for all rows. Some functions
+accept arrays but answer for the first row only, so results are compared with single rows: a few at first and one at
+every call.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ class KnownReward:
         return bool(np.allclose(together, singles, rtol=1e-9, atol=1e-12))
 
     def _by_array(self, rows: list[FloatArray]) -> FloatArray | None:
-        """What the function says of arrays (n,); None if there are none, or if it is something else."""
+        """The function's result for arrays (n,); None if it does not accept arrays."""
         states, actions = self._states.decode_array(rows[0]), self._actions.decode_array(rows[1])
         if states is None or actions is None:
             return None

@@ -1,4 +1,4 @@
-"""The range of rewards: declared, or learned as they arrive."""
+"""The range of rewards, declared or learned."""
 
 from __future__ import annotations
 
@@ -14,6 +14,14 @@ from cmerl.errors import InputError, RewardRangeError
 FloatArray = NDArray[np.float64]
 
 log = logging.getLogger("cmerl")
+
+
+def alike(lo: float, hi: float, *, rounding: float = 1e-9) -> bool:
+    """Whether rewards between these two say nothing: they differ by no more than rounding, of their size or of 1.
+
+    Tails of a reward far from where it is paid, 1e-40 against 1e-200, are no reason to go anywhere.
+    """
+    return hi - lo <= rounding * max(1.0, abs(lo), abs(hi))
 
 
 class Extremes:
@@ -82,11 +90,11 @@ class RewardRange:
 
     @property
     def assumption(self) -> str | None:
-        """What a proof takes for granted because nobody said it; None where the range was declared or is known."""
+        """The unstated assumption of a proof about rewards; None if the range was declared or is known."""
         return None if self.declared or self.known else f"all rewards lie in [{self._lo:g}, {self._hi:g}]"
 
     def counted(self, rewards: FloatArray, ended: NDArray[np.bool]) -> FloatArray:
-        """What to learn from rewards (n,) that were seen: themselves, but for an outlier."""
+        """The rewards (n,) to learn, with outliers clipped."""
         lo, hi = self._others()
         least, most = self._limits()
         believed = np.where(rewards < least, lo, np.where(rewards > most, hi, rewards))
@@ -105,7 +113,7 @@ class RewardRange:
 
     @property
     def step_rewards(self) -> tuple[float, float] | None:
-        """The least and the largest reward of a step that did not end an episode; None before the first."""
+        """The smallest and the largest reward of a step that did not end an episode; None before the first."""
         return (self._steps.low[0], self._steps.high[-1]) if self._steps else None
 
     @property
@@ -115,7 +123,7 @@ class RewardRange:
 
     @property
     def fallback(self) -> float:
-        """What plans that do not explore assume where little is known: the least reward seen, and 0.
+        """The reward that greedy plans assume without data: the smallest seen, and 0.
 
         The least of a declared range may be far below anything that is paid, and would make such plans keep to what
         was visited most, whatever it pays. An automatic range is what was seen.

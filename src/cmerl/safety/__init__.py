@@ -1,4 +1,4 @@
-"""Cautious exploration: limits, what a model foresees of them, and who acts where that is not safe."""
+"""Cautious exploration: limits, forecasts, and fallbacks."""
 
 from cmerl.safety.caution import Caution, Intervention
 from cmerl.safety.finite import finite_risk, known_laws

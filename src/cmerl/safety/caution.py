@@ -1,4 +1,4 @@
-"""How cautious to be, and what is recorded when caution acts."""
+"""The settings of caution, and the record of an intervention."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from typing import Any
 
 @dataclass(frozen=True, kw_only=True)
 class Caution:
-    """How far ahead, and with how much doubt, an action is looked at before it is taken.
+    """Settings of caution: how far to look ahead, and with how much margin.
 
     Args:
         steps: k: the action and then k − 1 steps of the fallback must stay inside the limits.
         samples: paths that are drawn from the model, each with an error of its own.
         inflation: by how much errors of the model are drawn larger than its posterior says.
-        risk: the share of paths (on finite worlds the probability) that may leave the limits.
+        risk: the share of paths (on finite MDPs the probability) that may leave the limits.
         unknown: the share of a process's variance that data may leave open; where more is open, anything may follow,
             and a path counts as having left.
         reach: the longest lengthscale, in standard deviations of what was seen: nothing is known far outside of it.
-        first: transitions without which nothing is foreseen; the fallback acts until then. None for an episode's.
+        first: transitions without which nothing is predicted; the fallback acts until then. None for an episode's.
         shares: of the way from a safe action to a bold one that are tried in turn, where actions are continuous.
         rows: transitions that a forecast is made from, the latest and the most different ones.
         fit_rows: of these, how many its lengthscales are fitted to.

@@ -1,4 +1,4 @@
-"""The risk of leaving a set of states of a finite world, by backward induction."""
+"""The risk of leaving a set of states of a finite MDP, by backward induction."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ FloatArray = NDArray[np.float64]
 
 
 def known_laws(counts: FloatArray, lam: float) -> FloatArray:
-    """What an embedding with a delta kernel knows of a finite world: n(s, a, s') / (N(s, a) + λ).
+    """The transition weights of an embedding with a delta kernel: n(s, a, s') / (N(s, a) + λ).
 
     The mass that is missing, λ / (N + λ), is what it does not know.
 

@@ -1,7 +1,7 @@
-"""What may follow an action: paths of a smooth model whose errors are drawn from its posterior.
+"""Forecasts after an action: simulated paths with model errors drawn from the posterior.
 
-Each column of s' − s is a Gaussian process in (s, a), with lengthscales and noise by marginal likelihood. A path has
-one draw of the model's error, μ + z·σ with the same z all along: errors of a model do not average out on the way.
+Each column of s' − s is a Gaussian process in (s, a), fitted by marginal likelihood. A path has one draw of the model
+error, μ + z·σ with a constant z, because model errors do not average out along a path.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ class Forecast:
     ) -> Forecast | None:
         """From transitions; None if they are too few.
 
-        Lengthscales are fitted anew when the data have doubled, so that all of it is a function of the log.
+        Lengthscales are refitted when the data have doubled, so that all of it is a function of the log.
 
         Args:
             states: encoded (n, d).
@@ -150,7 +150,7 @@ class Forecast:
         caution: Caution,
         rng: np.random.Generator,
     ) -> Paths:
-        """What may follow an action (e,) at a state (d,), and then a fallback; no further than is needed to object.
+        """Paths after an action (e,) at a state (d,), followed by the fallback; stopped at the first violation.
 
         Args:
             state: where the action is taken.

@@ -1,4 +1,4 @@
-"""Fallbacks and masks as users give them."""
+"""Fallbacks and action masks given by users."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class _OfObservation:
 
 
 def _parameters(function: Callable[..., Any]) -> int:
-    """How many arguments a function must be given; 2 where that cannot be found out."""
+    """Number of required arguments of a function; 2 if unknown."""
     try:
         found = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):

@@ -18,7 +18,7 @@ FloatArray = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Limits:
-    """Where the numbers of an observation must stay.
+    """Limits on the numbers of an observation.
 
     Attributes:
         columns: which numbers are limited (m,).
@@ -38,7 +38,7 @@ class Limits:
         Args:
             limits: column or name → (lo, hi); None for an end that is open.
             states: the observations.
-            names: names of their columns, where the world declares some.
+            names: names of their columns, where the environment declares some.
         """
         if not isinstance(limits, Mapping) or not limits:
             raise InputError(f"limits must map columns or names to (lo, hi), not {limits!r}")
@@ -61,7 +61,7 @@ class Limits:
         return np.asarray(((x >= self.low) & (x <= self.high)).all(axis=-1))
 
     def breach(self, numbers: FloatArray) -> str | None:
-        """What is outside in one observation (n,), in words; None if nothing is."""
+        """The violated limit of one observation (n,), in words; None if there is none."""
         for name, x, low, high in zip(self.names, numbers[self.columns], self.low, self.high, strict=True):
             if not low <= x <= high:
                 return f"{name} is {x:g}, {'below' if x < low else 'above'} {low if x < low else high:g}"

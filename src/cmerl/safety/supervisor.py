@@ -1,4 +1,4 @@
-"""Who acts: the plan where its action is foreseen to be safe, else the greedy plan or the fallback."""
+"""The supervisor: plays the plan if its action is predicted to be safe, else the greedy plan or the fallback."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Acts = Callable[[Any, int], Any]
 
 
 class Plans(NamedTuple):
-    """What the agent would do, of one moment.
+    """The present plans of the agent.
 
     Attributes:
         greedy: the action of the plan without exploration, at an observation and a step.
@@ -38,7 +38,7 @@ class Plans(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Supervisor:
-    """What a user has forbidden, and how an agent keeps to it.
+    """Enforces limits, costs and masks: checks each action and replaces unsafe ones.
 
     Attributes:
         states: how observations are encoded.
@@ -50,7 +50,7 @@ class Supervisor:
         fallback: what acts where nothing else is safe: a function of (obs, step), or None for the greedy plan.
         allowed: whether an action is allowed at an observation; None if all are.
         caution: how far ahead to look, and with how much doubt.
-        lam: λ of the embedding, which is what unknown state-actions of a finite world lack.
+        lam: λ of the embedding, which is what unknown state-actions of a finite MDP lack.
     """
 
     states: StateSpace
@@ -285,7 +285,7 @@ class Watch:
         return float(finite_risk(laws, outside, follow)[state, by._indices(by.actions.encode(action))[0]])
 
     def _refreshed(self) -> Forecast | FloatArray | None:
-        """The forecast, made anew where data have grown by a quarter."""
+        """The forecast, recomputed where data have grown by a quarter."""
         Z, nexts = self._data()
         if len(Z) < (self._by.horizon if self._by.caution.first is None else self._by.caution.first):
             return None

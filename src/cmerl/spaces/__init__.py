@@ -1,4 +1,4 @@
-"""Between Gymnasium's observation spaces and the rows that kernels see."""
+"""Conversion between Gymnasium's observations and the rows that kernels use."""
 
 from cmerl.spaces.columns import Angles
 from cmerl.spaces.state import StateSpace

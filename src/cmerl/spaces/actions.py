@@ -1,4 +1,4 @@
-"""Between Gymnasium's action spaces and the finitely many actions that a plan ranges over."""
+"""Conversion between Gymnasium's action spaces and the candidate actions of plans."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class ActionScale:
         return np.where(self.high > self.low, 2.0 * (x - self.low) / width - 1.0, 0.0) + 0.0  # no negative zeros
 
     def decode(self, rows: FloatArray) -> list[NDArray[Any]]:
-        """What ``env.step`` takes, for rows (q, d)."""
+        """Actions for ``env.step`` from rows (q, d)."""
         return list(self.decode_array(rows))
 
     def decode_array(self, rows: FloatArray) -> NDArray[Any]:
@@ -127,16 +127,16 @@ class ActionSet:
         return ActionSet(tuple(self.decode(row) for row in rows), rows, self.scale)
 
     def describe(self) -> str:
-        """What is considered, in words."""
+        """The candidate actions, in words."""
         return f"{len(self)} candidates of a continuous action" if self.continuous else f"{len(self)} actions"
 
     @property
     def kernel(self) -> Kernel:
-        """How alike actions are by default: smooth where they are continuous, else equal or not."""
+        """The default action kernel: smooth for continuous actions, else a delta kernel."""
         return RBF(WIDTH * float(np.sqrt(self.rows.shape[1]))) if self.continuous else Delta()
 
     def encode(self, action: Any) -> FloatArray:
-        """What the kernel sees of an action (1, d_a), one of ``values`` or another."""
+        """The encoding of an action (1, d_a)."""
         if self.objects is not None:
             return np.array([[float(self.objects.add(action))]])
         if self.scale is not None:
@@ -164,7 +164,7 @@ class ActionSet:
         return rows[:, 0].astype(np.int64)
 
     def spec(self) -> dict[str, Any]:
-        """How actions are handed to the environment, as JSON."""
+        """The conversion of actions, as JSON."""
         if self.objects is not None:
             return {"objects": self.objects.to_json()}
         first = np.asarray(self.values[0])

@@ -1,4 +1,4 @@
-"""Candidates of a continuous action: the finitely many that a plan ranges over."""
+"""Candidate actions of a continuous action space."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ Angles = Sequence[int | str] | Mapping[int | str, float]
 
 @dataclass(frozen=True, eq=False)
 class ColumnScale:
-    """How each number of an observation is seen: (x − low)/scale, or cos and sin of an angle.
+    """The encoding of each number: (x − low)/scale, or cosine and sine of an angle.
 
     The columns seen are those that are no angles, in order, then the cosines, then the sines.
 

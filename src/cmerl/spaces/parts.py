@@ -1,4 +1,4 @@
-"""Observations taken apart: every array of numbers and every object inside a Gymnasium space, and where it is."""
+"""The parts of an observation: every array and every object inside a Gymnasium space."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Part:
 
     @property
     def name(self) -> str:
-        """How messages call it: "pose.velocity" for obs["pose"]["velocity"]."""
+        """The name in messages: "pose.velocity" for obs["pose"]["velocity"]."""
         return ".".join(map(str, self.path))
 
     @property
@@ -65,7 +65,7 @@ class Part:
 
     @property
     def image(self) -> str | None:
-        """What a kernel sees of an image, in a sentence; None for anything else."""
+        """How an image is represented, in a sentence; None for anything else."""
         if isinstance(self.space, spaces.Box):
             return f"{self.where} is an image of shape {self.space.shape}, compared as a whole: equal or not"
         if self.kind == "categories" and len(self.shape) > 1:

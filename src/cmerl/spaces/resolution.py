@@ -1,4 +1,4 @@
-"""A user's kernel, written for observations and actions, as a kernel on the rows that agents pass around."""
+"""Conversion of a user's kernel on observations and actions to a kernel on encoded rows."""
 
 from __future__ import annotations
 

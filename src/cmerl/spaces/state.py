@@ -1,4 +1,4 @@
-"""Observations as rows: checked, copied and scaled on the way in, and turned back on the way out."""
+"""Encoding of observations as rows: checked, copied, scaled, and decoded again."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class StateSpace:
         Args:
             space: of observations.
             angles: columns (or parts) to be seen as points of a circle.
-            warn: of images, of which little can be learned as they are.
+            warn: warn about images, from which little can be learned without features.
         """
         parts = tuple(take_apart(space))
         for part in parts:
@@ -95,7 +95,7 @@ class StateSpace:
         return tuple(np.flatnonzero(np.isin(straight, mine)).tolist())
 
     def scale_of(self, part: Part) -> tuple[FloatArray, FloatArray]:
-        """What became 0 and how much became 1 in each column of a part."""
+        """Offset and scale of each column of a part."""
         mine = self._numbers_of(part)
         mine = mine[~self.columns.angle[mine]]
         category = self.columns.category[mine]
@@ -119,7 +119,7 @@ class StateSpace:
 
     @property
     def combinations(self) -> float:
-        """How many different values the categories can take together."""
+        """Number of combinations of the categories."""
         widths = [p.high - p.low + 1.0 for p in self.parts if p.kind == "categories"]
         with np.errstate(over="ignore"):  # an image has more than a float can count: infinitely many will do
             return float(np.prod(np.concatenate([np.ones(1), *widths])))
@@ -149,7 +149,7 @@ class StateSpace:
         return cls(parts, ColumnScale.of(parts, {i: p for i, p in enumerate(spec["periods"]) if p}))
 
     def describe(self) -> str:
-        """What becomes of an observation, in words."""
+        """The encoding of observations, in words."""
         if self.states is not None:
             return f"{self.states} states"
         objects = len(self.objects)

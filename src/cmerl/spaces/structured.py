@@ -1,4 +1,4 @@
-"""Gymnasium spaces whose elements are objects: what is checked, which kernel they get, and their JSON form."""
+"""Gymnasium spaces of objects: checks, default kernels and JSON form."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def check(space: spaces.Space[Any], x: Any) -> None:
         _check_text(space, x)
     elif isinstance(space, spaces.Sequence):
         if isinstance(x, str) or not hasattr(x, "__len__"):
-            raise InputError(f"a {type(x).__name__} is no sequence")
+            raise InputError(f"a {type(x).__name__} is not a sequence")
         if not space.stack or isinstance(x, np.ndarray):
             for i, element in enumerate(x):
                 _check_element(space.feature_space, element, f"element {i}")
@@ -80,7 +80,7 @@ def _check_element(space: spaces.Space[Any], x: Any, where: str) -> None:
 
 def _check_text(space: Any, x: Any) -> None:
     if not isinstance(x, str):
-        raise InputError(f"a {type(x).__name__} is no text")
+        raise InputError(f"a {type(x).__name__} is not a text")
     if not isinstance(space, spaces.Text):
         return
     for i, symbol in enumerate(x):
@@ -92,7 +92,7 @@ def _check_text(space: Any, x: Any) -> None:
 
 def _check_graph(space: spaces.Graph, x: Any) -> None:
     if not hasattr(x, "nodes") or not hasattr(x, "edge_links"):
-        raise InputError(f"a {type(x).__name__} is no GraphInstance")
+        raise InputError(f"a {type(x).__name__} is not a GraphInstance")
     if x.nodes is None or not len(x.nodes):
         raise InputError("it is an empty graph: graph kernels need at least one node")
     for i, node in enumerate(x.nodes):

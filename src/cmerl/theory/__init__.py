@@ -1,4 +1,4 @@
-"""What the theorems promise, as numbers: maximal information gain, radii, regret bounds, episodes for a PAC policy.
+"""The theorems as numbers: maximal information gain, radii, regret bounds, episodes for a PAC policy.
 
 >>> from cmerl.kernels import Delta
 >>> from cmerl.theory import Setting, information_gain
@@ -50,7 +50,7 @@ def informative_from(**setting: Unpack[SettingOptions]) -> float:
 
 
 def pac_episodes(*, epsilon: float, failure: float, **setting: Unpack[SettingOptions]) -> float:
-    """Episodes after which the policy of a random one of them is epsilon-optimal; inf if no number suffices.
+    """Number of episodes after which a randomly drawn policy is epsilon-optimal; inf if no number suffices.
 
     Play T episodes from a fixed first state and return the policy of an episode drawn uniformly. Its expected
     regret is R(T·H)/T, so by Markov's inequality it exceeds ``epsilon`` with probability at most ``failure`` once

@@ -1,4 +1,4 @@
-"""γ_N, the largest information gain that N state-actions can have, as far as it can be known."""
+"""γ_N, the largest information gain of N state-actions: exact values and bounds."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ PLAIN_PICKS = 1000  # greedy takes n // PLAIN_PICKS copies at once: one by one f
 
 @dataclass(frozen=True)
 class InformationGain:
-    """What is known about γ_N: lower ≤ γ_N ≤ upper.
+    """Bounds on γ_N: lower ≤ γ_N ≤ upper.
 
     Attributes:
         lower: attained by some N points.
-        upper: exceeded by none; infinite where the kernel is unbounded.
-        kind: "exact"; "upper bound" where no points were given; "interval" for a finite set of points;
-            "lower bound" where the points only sample the domain, and ``upper`` is the trivial one.
+        upper: a proven upper bound; infinite if the kernel is unbounded.
+        kind: "exact"; "upper bound" without points; "interval" for a finite set of points; "lower bound" if the
+            points only sample the domain and ``upper`` is trivial.
     """
 
     lower: float
@@ -54,7 +54,7 @@ def information_gain(
     exhaustive: bool = True,
     dimension: int | None = None,
 ) -> InformationGain:
-    """γ_N = max ½ log det(I + K/λ) over multisets of N state-actions, as far as it can be known.
+    """Bounds on γ_N = max ½ log det(I + K/λ) over multisets of N state-actions.
 
     Give the state-actions as ``candidates``, or as ``states`` and ``actions`` to be combined. Delta kernels have
     a closed form. Otherwise points are picked greedily, which is within a factor 1 − 1/e of the best; concavity
@@ -184,5 +184,5 @@ def upper_gain(gamma: Gamma, N: int) -> float:
     value = gamma(N) if callable(gamma) else gamma
     number = value.upper if isinstance(value, InformationGain) else float(value)
     if not 0.0 <= number < math.inf:
-        raise InputError(f"gamma must be a finite number from 0 on, but is {number} for N = {N}")
+        raise InputError(f"gamma must be a finite number of at least 0, but is {number} for N = {N}")
     return number

@@ -1,4 +1,4 @@
-"""A learning problem as the theorems see it: a few numbers, and everything that follows from them.
+"""The constants of a learning problem, and the bounds that follow from them.
 
 Rewards lie in [0, 1] and are known. N = T·H counts steps, γ_N is the largest G = ½ log det(I + K/λ) that any N
 state-actions can have, repeats allowed.
@@ -54,7 +54,7 @@ class Setting:
         one_norm: ‖1‖_ψ. Thm 3 needs it, and holds only where all weights are non-negative; "tight" without it
             uses ‖α‖₁ ≤ √n·λ^{-1/2}σ, which always holds, at the price of a term ζN√γ_N.
         D: bound on ‖ψ(s) − ψ(s')‖, for "tight".
-        form: "paper", the theorems to the letter, or "tight", the same argument for the ``tight`` mode.
+        form: "paper" for the theorems as stated, or "tight" for the ``tight`` mode.
     """
 
     horizon: int
@@ -92,7 +92,7 @@ class Setting:
         return tight_radius(self._sum_r(N), lam=self.lam, B_P=self.B_P, D=self.D, delta=self.delta / 2.0)
 
     def radii(self, episodes: int) -> dict[str, float]:
-        """The largest that β can be when T = ``episodes`` episodes were begun, one number for each mode.
+        """The largest possible β of each mode after T = ``episodes`` episodes.
 
         "paper" and "tight" multiply B_V·σ/√λ; "split" is the part of the noise, which multiplies ‖V − c‖·σ/√λ, and
         "nonnegative" the part of the noise that multiplies the range of V and σ/√λ.
@@ -119,7 +119,7 @@ class Setting:
     def regret_bound(self, episodes: int) -> float:
         """A bound on the regret of the first ``episodes`` episodes that holds with probability 1 − delta.
 
-        "paper" is [CO22, Thm 2], and with ``zeta`` > 0 [CO22, Thm 3], to the letter. "tight" has its radius with
+        "paper" is [CO22, Thm 2], and with ``zeta`` > 0 [CO22, Thm 3], exactly. "tight" has its radius with
         Σr_i ≤ min(2γ_N, N) in place of α_N, and a martingale whose differences are at most H, as values are clipped
         on both sides. Neither is capped at H·T; see `informative_from`.
         """
@@ -144,7 +144,7 @@ class Setting:
         return first(lambda T: self.regret_bound(T) < self.horizon * T)
 
     def pac_episodes(self, epsilon: float, failure: float) -> float:
-        """Episodes after which the policy of a random one of them is epsilon-optimal; inf if no number suffices."""
+        """Number of episodes after which a randomly drawn policy is epsilon-optimal; inf if no number suffices."""
         check_positive("epsilon", epsilon)
         check_inside("failure", failure)
         if epsilon >= self.horizon:  # no policy loses more

@@ -1,4 +1,4 @@
-"""Tables that a paper can quote: rows of plain numbers, one a line, ready for CSV or JSON."""
+"""Tables of the theorems' numbers, ready for CSV or JSON."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ KERNELS = ("delta", "linear", "rbf", "matern")
 def finite_setting(
     states: int, actions: int, horizon: int, *, lam: float = 1.0, delta: float = 0.1, zeta: float = 0.0
 ) -> Setting:
-    """A finite world with delta kernels and the constants that always hold there."""
+    """A finite MDP with delta kernels and the constants that always hold there."""
     S, A = check_count("states", states, least=1), check_count("actions", actions, least=1)
     return Setting(
         horizon=horizon,
@@ -40,7 +40,7 @@ def finite_setting(
 def linear_setting(
     features: int, horizon: int, *, B_V: float, B_P: float, lam: float = 1.0, delta: float = 0.1, zeta: float = 0.0
 ) -> Setting:
-    """A world with a linear kernel of so many features bounded by 1; B_V and B_P are the user's to know."""
+    """An environment with a linear kernel of so many features bounded by 1; B_V and B_P are the user's to know."""
     return Setting(
         horizon=horizon,
         gamma=lambda N: information_gain(Linear(1.0), N, lam=lam, dimension=features),
@@ -109,7 +109,7 @@ def regret_rows(setting: Setting, episodes: Sequence[int]) -> list[Row]:
 def pac_rows(setting: Setting, epsilons: Sequence[float], failure: float) -> list[Row]:
     """Episodes until a policy drawn from those played is ε-optimal; inf where no number suffices.
 
-    "least epsilon" is the least one for which either form has a finite number.
+    "least epsilon" is the smallest one for which either form has a finite number.
     """
     found = forms(setting)
     least = min(s.least_epsilon(failure) for s in found)

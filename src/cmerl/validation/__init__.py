@@ -1,4 +1,4 @@
-"""Checks of what users give: each returns the value as it is meant, or raises one sentence."""
+"""Input checks: each returns the validated value or raises a one-sentence error."""
 
 from cmerl.validation.episodes import check_reward, check_seed, check_step
 

@@ -1,4 +1,4 @@
-"""What episodes are made of: seeds, horizons, steps, rewards, and the options of a reset."""
+"""Checks of seeds, horizons, steps, rewards and reset options."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def check_horizon(horizon: int) -> int:
 
 
 def check_options(options: dict[str, Any] | None) -> dict[str, Any]:
-    """Return the options of a reset, of which there is one: the state to start in."""
+    """Return the option of a reset: the state to start in."""
     options = options or {}
     if unknown := set(options) - {"state"}:
         raise InputError(f'reset() knows only the option "state", but was given {sorted(unknown, key=str)}.')

@@ -1,4 +1,4 @@
-"""Numbers: counts, indices, probabilities, constants; each is returned in its plain Python type."""
+"""Checks of numbers: counts, indices, probabilities, constants."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def check_positive(name: str, value: float) -> None:
 def check_not_negative(name: str, value: float) -> None:
     """Refuse what is not a number from 0 on."""
     if not (isinstance(value, int | float | np.number) and 0.0 <= value < math.inf):
-        raise InputError(f"{name} must be a number from 0 on, not {value!r}")
+        raise InputError(f"{name} must be a number of at least 0, not {value!r}")
 
 
 def check_inside(name: str, value: float) -> None:

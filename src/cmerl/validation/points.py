@@ -1,4 +1,4 @@
-"""Points that a kernel is evaluated on, and its parameters."""
+"""Checks of points and kernel parameters."""
 
 from __future__ import annotations
 

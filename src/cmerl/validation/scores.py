@@ -1,4 +1,4 @@
-"""Scores of agents: what every statistic asks of them."""
+"""Checks of scores."""
 
 from __future__ import annotations
 

@@ -32,8 +32,8 @@ class Bandit(gymnasium.Env):
 
 def test_it_is_gp_ucb_with_its_beta() -> None:
     agent = IGPUCB(Bandit(), kernel=RBF(0.4), theory=True, lam=0.7, norm=1.3, noise=0.2, delta=0.05).learn(15)
-    X = np.vstack([data.transitions.Z for data in agent._log])
-    y = np.concatenate([data.rewards for data in agent._log])
+    X = np.vstack([data.transitions.Z for data in agent.log])
+    y = np.concatenate([data.rewards for data in agent.log])
     process = GaussianProcessRegressor(SklearnRBF(0.4), alpha=0.7, optimizer=None).fit(X, y)
     queries = np.hstack([np.full((len(agent.actions), 1), 0.5), agent.actions.rows])
     mean, sigma = process.predict(queries, return_std=True)

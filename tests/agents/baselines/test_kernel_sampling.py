@@ -26,7 +26,7 @@ def test_rlsvi_at_the_last_step_is_the_gaussian_posterior() -> None:
     env = FiniteMDP(np.full((2, 2, 2), 0.5), np.array([[0.5, 0.4], [0.6, 0.5]]), horizon=3)
     q, agent = drawn_q(KernelRLSVI, env, 30, 1500, 2, lam=1.0, width=0.3)
     N = np.zeros((2, 2))
-    for e in agent._log:
+    for e in agent.log:
         np.add.at(N, (e.states[:, 0].astype(int), e.actions[:, 0].astype(int)), 1.0)
     seen = N > 10
     assert seen.sum() >= 2
@@ -39,7 +39,7 @@ def test_sampling_the_embedding_spreads_like_the_values_of_next_states() -> None
     env = FiniteMDP(np.full((3, 1, 3), 1 / 3), np.array([[0.2], [0.5], [0.8]]), horizon=2)
     q, agent = drawn_q(EmbeddingSampling, env, 400, 1500, 0, lam=1e-3)
     N = np.zeros(3)
-    for e in agent._log:
+    for e in agent.log:
         np.add.at(N, e.states[:, 0].astype(int), 1.0)
     # Q(s) = r̃(s) + P̃Ṽ(s) with Ṽ = r̃ and P̂ ≈ 1/3: the rewards drawn come in twice, their own and by their mean.
     reward, later = (0.5 * 0.3) ** 2 / N, (0.3 * np.std([0.2, 0.5, 0.8])) ** 2 / N

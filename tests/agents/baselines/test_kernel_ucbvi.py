@@ -15,9 +15,7 @@ def test_by_brute_force() -> None:
     env = RiverSwim(5, 3, coordinates=True)
     agent = KernelUCBVI(env, bandwidth=0.3, prior_weight=0.2, lipschitz=0.5, width=0.07, seed=2).learn(6)
     data = [
-        (e.states[i, 0], int(e.actions[i, 0]), e.rewards[i], e.next_states[i, 0])
-        for e in agent._log
-        for i in range(3)
+        (e.states[i, 0], int(e.actions[i, 0]), e.rewards[i], e.next_states[i, 0]) for e in agent.log for i in range(3)
     ]
     H = 3
 
@@ -48,7 +46,7 @@ def test_by_brute_force() -> None:
 def test_with_a_narrow_bandwidth_it_counts() -> None:
     agent = KernelUCBVI(RandomMDP(4, 2, seed=0, horizon=4), bandwidth=1e-3, prior_weight=1e-9, seed=1).learn(15)
     N, R, C = np.zeros((4, 2)), np.zeros((4, 2)), np.zeros((4, 2, 4))
-    for e in agent._log:
+    for e in agent.log:
         for s, a, r, t in zip(e.states[:, 0], e.actions[:, 0], e.rewards, e.next_states[:, 0], strict=True):
             N[int(s), int(a)] += 1
             R[int(s), int(a)] += r
@@ -71,10 +69,10 @@ def test_with_every_state_a_representative_nothing_is_lost() -> None:
 
 def test_representatives_are_few_and_apart() -> None:
     agent = RepresentativeKernelUCBVI(PBall2D(), radius=0.1, seed=0).learn(4)
-    kept = np.asarray(agent._next.points)
+    kept = np.asarray(agent.support.points)
     distance = np.linalg.norm(kept[:, None] - kept[None], axis=2) + np.eye(len(kept))
     assert distance.min() > 0.1
-    met = np.vstack([e.next_states for e in agent._log])
+    met = np.vstack([e.next_states for e in agent.log])
     assert np.linalg.norm(met[:, None] - kept[None], axis=2).min(axis=1).max() <= 0.1
     assert len(kept) < len(met) / 2
 
@@ -83,5 +81,5 @@ def test_representatives_are_few_and_apart() -> None:
 def test_every_term_of_the_bonus_has_the_scale(theory: bool) -> None:
     one, half = (KernelUCBVI(RiverSwim(), theory=theory, bonus_scale=scale) for scale in (1.0, 0.5))
     weight = np.array([0.01, 1.0, 50.0])
-    np.testing.assert_allclose(one._bonus(weight, 3), 2 * half._bonus(weight, 3), rtol=1e-12)
-    assert KernelUCBVI(RiverSwim(), bonus_scale=0.0, theory=theory)._bonus(weight, 3).max() == 0.0
+    np.testing.assert_allclose(one.bonus(weight, 3), 2 * half.bonus(weight, 3), rtol=1e-12)
+    assert KernelUCBVI(RiverSwim(), bonus_scale=0.0, theory=theory).bonus(weight, 3).max() == 0.0

@@ -32,34 +32,34 @@ def test_it_approaches_the_riccati_optimum() -> None:
 
 def test_the_estimate_is_least_squares() -> None:
     agent = LC3(costly_tanks(), seed=1, samples=8, rounds=2).learn(4)
-    X = np.vstack([agent._phi(e.states, e.actions) for e in agent._log])
-    Y = np.vstack([e.next_states for e in agent._log]) - 0.5  # the origin, on observations scaled to [0, 1]
+    X = np.vstack([agent.phi(e.states, e.actions) for e in agent.log])
+    Y = np.vstack([e.next_states for e in agent.log]) - 0.5  # the origin, on observations scaled to [0, 1]
     ridge = np.vstack([X, math.sqrt(agent.lam) * np.eye(4)])
     best = np.linalg.lstsq(ridge, np.vstack([Y, np.zeros((4, 2))]), rcond=None)[0]
-    (W,) = agent._models(explore=False)
+    (W,) = agent.model_draws(explore=False)
     np.testing.assert_allclose(W, best, atol=1e-9)
-    np.testing.assert_allclose(agent._residual(W), np.sqrt(((Y - X @ W) ** 2).sum(axis=0) / (len(X) - 4)), rtol=1e-6)
+    np.testing.assert_allclose(agent.residual(W), np.sqrt(((Y - X @ W) ** 2).sum(axis=0) / (len(X) - 4)), rtol=1e-6)
 
 
 def test_drawn_models_have_the_posteriors_covariance() -> None:
     agent = LC3(costly_tanks(), seed=1, samples=8, rounds=2).learn(3)
-    (W,) = agent._models(explore=False)
+    (W,) = agent.model_draws(explore=False)
     record, drawn = agent.history[-1], []
     for _ in range(4000):
-        drawn.append(agent._models(explore=True)[0][:, 0])
+        drawn.append(agent.model_draws(explore=True)[0][:, 0])
         agent.history.append(record)
-    want = agent._residual(W)[0] ** 2 * np.linalg.inv(agent.precision)
+    want = agent.residual(W)[0] ** 2 * np.linalg.inv(agent.precision)
     np.testing.assert_allclose(np.cov(np.array(drawn).T), want, atol=0.08 * np.abs(want).max())
 
 
 def test_with_the_papers_constants_models_lie_on_the_border_of_the_ball() -> None:
     agent = LC3(costly_tanks(), seed=1, samples=8, rounds=2, theory=True, models=3).learn(2)
-    (W,) = agent._models(explore=False)
+    (W,) = agent.model_draws(explore=False)
     log_det = np.linalg.slogdet(agent.precision)[1]
     radius = lc3_radius(log_det, lam=0.01, size=4, dims=2, norm=1.0, noise=0.1, episode=3)
     want = 2 * 0.01 + 8 * 0.01 * (2 * math.log(5) + 2 * math.log(3) + math.log(4) + log_det - 4 * math.log(0.01))
     assert radius**2 == pytest.approx(want)
-    for drawn in agent._models(explore=True):
+    for drawn in agent.model_draws(explore=True):
         error = drawn - W
         assert np.trace(error.T @ agent.precision @ error) == pytest.approx(radius**2)
 
@@ -93,7 +93,7 @@ def test_it_learns_the_operator_of_the_regulator() -> None:
         return env.dynamics.rewards(states)
 
     agent = LC3(env, features=features, reward=reward, lam=1e-3, depth=12, samples=24, rounds=3, seed=0).learn(4)
-    (found,) = agent._models(explore=False)
+    (found,) = agent.model_draws(explore=False)
     true = np.array(env.dynamics.W).T / 2  # observations are scaled to [0, 1], half of their range
     error = found - true
     log_det = np.linalg.slogdet(agent.precision)[1]

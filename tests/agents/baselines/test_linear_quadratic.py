@@ -28,8 +28,8 @@ def test_they_learn_the_system_its_costs_and_its_gains(kind) -> None:
 def test_optimism_takes_the_most_promising_model_of_the_set() -> None:
     env = LinearQuadratic(horizon=10)
     agent = OptimisticLQ(env, seed=0, theory=True).learn(3)
-    chosen, found = agent._chosen(explore=True), agent.estimate()
-    start = agent._start
+    chosen, found = agent.chosen_model(explore=True), agent.estimate()
+    start = agent.latest_start
     assert solve(chosen, 10).value(start) > solve(found, 10).value(start)
     error = np.hstack([chosen.A - found.A, chosen.B - found.B]).T
     log_det = np.linalg.slogdet(agent.precision)[1]

@@ -18,7 +18,7 @@ def tabular_q(agent: LSVIUCB, states: int, actions: int) -> np.ndarray:
     H, lam = agent.horizon, agent.lam
     N, R = np.zeros((H, states, actions)), np.zeros((H, states, actions))
     C = np.zeros((H, states, actions, states))
-    for data in agent._log:
+    for data in agent.log:
         for h in range(len(data)):
             s, a, t = int(data.states[h, 0]), int(data.actions[h, 0]), int(data.next_states[h, 0])
             for g in range(H) if agent.time_homogeneous else [h]:
@@ -30,7 +30,7 @@ def tabular_q(agent: LSVIUCB, states: int, actions: int) -> np.ndarray:
         beta = agent.width * (H - h)
         if agent.theory:
             d = states * actions
-            beta = d * H * math.sqrt(math.log(2 * d * (len(agent._log) + 1) * H / agent.delta))
+            beta = d * H * math.sqrt(math.log(2 * d * (len(agent.log) + 1) * H / agent.delta))
         Q[h] = np.clip((R[h] + C[h] @ V) / (N[h] + lam) + beta / np.sqrt(N[h] + lam), 0, H - h)
         V = Q[h].max(axis=1)
     return Q
@@ -59,7 +59,7 @@ def test_with_any_features_it_is_the_loop_of_the_paper() -> None:
     precision = {}
     for h in reversed(range(H)):
         L, b = 0.5 * np.eye(5), np.zeros(5)
-        for data in agent._log:
+        for data in agent.log:
             s, a, t = int(data.states[h, 0]), int(data.actions[h, 0]), int(data.next_states[h, 0])
             best = 0.0
             if h + 1 < H:

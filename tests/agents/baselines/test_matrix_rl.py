@@ -25,7 +25,7 @@ def test_dense_features_are_solved_like_one_hot_ones() -> None:
     turn = np.linalg.qr(rng.standard_normal((8, 8)))[0]  # a rotation of one-hot features changes nothing
     env = RandomMDP(4, 2, seed=1, horizon=5)
     plain, turned = MatrixRL(env, seed=2), MatrixRL(env, seed=2, phi=turn.reshape(4, 2, 8))
-    assert not turned._one_hot
+    assert not turned.one_hot
     plain.learn(10)
     turned.learn(10)
     for s in range(4):

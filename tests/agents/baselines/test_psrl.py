@@ -22,7 +22,9 @@ def make(**options: Any) -> PSRL:
 
 def draws(agent: PSRL, number: int) -> tuple[np.ndarray, np.ndarray]:
     rngs = [np.random.default_rng(seed) for seed in range(number)]
-    return np.array([agent._transitions(rng) for rng in rngs]), np.array([agent._rewards(rng) for rng in rngs])
+    return np.array([agent.draw_transitions(rng) for rng in rngs]), np.array(
+        [agent.draw_rewards(rng) for rng in rngs]
+    )
 
 
 def test_laws_are_drawn_from_a_dirichlet_posterior_and_rewards_from_a_beta_one() -> None:
@@ -101,10 +103,10 @@ def test_an_infinite_prior_is_saved(tmp_path: Any) -> None:
         ({"prior_weight": 0.0}, "prior_weight must be a number above 0"),
         ({"reward_prior_weight": "x"}, "reward_prior_weight must be a number above 0"),
         ({"reward_model": "student"}, "reward_model must be one of beta, gaussian"),
-        ({"reward_sd": -1.0}, "reward_sd must be a number from 0 on"),
+        ({"reward_sd": -1.0}, "reward_sd must be a number of at least 0"),
         ({"prior_reward": 1.0}, "prior_reward must lie strictly inside"),
         ({"prior_reward": [1, 2, 3]}, "prior_reward must be a number, or numbers of shape"),
-        ({"prior_transitions": np.ones((6, 2, 6))}, "prior_transitions must be laws of shape"),
+        ({"prior_transitions": np.ones((6, 2, 6))}, "prior_transitions must be distributions of shape"),
     ],
 )
 def test_options_without_sense_are_refused(options: dict[str, Any], message: str) -> None:

@@ -89,10 +89,10 @@ def test_the_bonuses_of_all_updates_together_are_enough(horizon: int) -> None:
     agent = OptimisticQLearning(env, horizon=horizon, theory=True)
     weights: list[float] = []  # αᵢ of every update so far
     for t in range(1, 400):
-        agent._learn_step(horizon - 1, 0, 0, 0.0, 0)
+        agent.learn_step(horizon - 1, 0, 0, 0.0, 0)
         rate = (horizon + 1) / (horizon + t)
         weights = [(1 - rate) * weight for weight in weights] + [rate]
-        spread = horizon * np.sqrt(agent._log() * np.sum(np.square(weights)) / 2)
+        spread = horizon * np.sqrt(agent.log_factor() * np.sum(np.square(weights)) / 2)
         assert agent.Q[horizon - 1, 0, 0] >= spread
 
 

@@ -101,7 +101,7 @@ def test_learning_in_parts_from_lessons_and_from_a_file_is_the_same(name: str, t
     for agent in (parts, pupil, loaded):
         agent.learn(5)
         assert [record.ret for record in agent.history] == [record.ret for record in whole.history]
-        for array in whole._names("saved_arrays"):
+        for array in {name for base in type(whole).__mro__ for name in vars(base).get("saved_arrays", ())}:
             assert (getattr(agent, array) == getattr(whole, array)).all()
 
 

@@ -19,7 +19,7 @@ def test_the_estimate_by_brute_force() -> None:
     for _ in range(8):
         values = [[float(agent.q_values(s, h).max()) for s in range(5)] for h in range(4)] + [[0.0] * 5]
         agent.learn(1)
-        e = agent._log[-1]
+        e = agent.log[-1]
         for h in range(4):
             s, a, t = int(e.states[h, 0]), int(e.actions[h, 0]), int(e.next_states[h, 0])
             rows.append([sum(env.basis[j, s, a, u] * values[h + 1][u] for u in range(5)) for j in range(3)])
@@ -41,7 +41,7 @@ def test_the_radius_by_hand() -> None:
     agent = UCRLVTR(LinearMixture(), theory=True, norm=0.9, lam=2.0, delta=0.05, bonus_scale=0.5)
     factor = Cholesky.of(np.diag([2.0, 4.0, 8.0]))
     want = math.sqrt(2) * 0.9 + 5 * math.sqrt(2 * math.log(20) + math.log(8))
-    assert agent._radius(factor) == pytest.approx(0.5 * want)
+    assert agent.radius(factor) == pytest.approx(0.5 * want)
 
 
 def test_too_many_laws_are_refused() -> None:

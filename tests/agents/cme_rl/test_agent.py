@@ -9,7 +9,7 @@ import pytest
 from cmerl import CMERL
 from cmerl.confidence import NonNegative, Paper, Practical, Split, Tight
 from cmerl.envs import FiniteMDP, RiverSwim, random_mdp
-from cmerl.errors import CmerlError, InputError, KernelError, MissingConstantError, RewardRangeError
+from cmerl.errors import CmerlError, EnvironmentFault, InputError, KernelError, MissingConstantError, RewardRangeError
 from cmerl.kernels import RBF, Delta, Linear, StateAction
 from cmerl.oracles import solve
 
@@ -199,9 +199,9 @@ def with_reward(reward):
 GLITCHES = {
     "NaN observation": (with_obs(np.array([np.nan])), InputError),
     "infinite observation": (with_obs(np.array([np.inf])), InputError),
-    "observation of two numbers": (with_obs(np.array([0.1, 0.2])), InputError),
-    "observation that is no number": (with_obs("here"), InputError),
-    "no observation": (with_obs(None), InputError),
+    "observation of two numbers": (with_obs(np.array([0.1, 0.2])), EnvironmentFault),
+    "observation that is no number": (with_obs("here"), EnvironmentFault),
+    "no observation": (with_obs(None), EnvironmentFault),
     "NaN reward": (with_reward(np.nan), InputError),
     "infinite reward": (with_reward(-np.inf), InputError),
     "reward that is no number": (with_reward("much"), InputError),

@@ -9,8 +9,8 @@ from cmerl import CMERL
 from cmerl.agents import make
 from cmerl.agents.cme_rl.balancing import Balance, Learner, balance
 from cmerl.confidence import (
-    Auto,
-    AutoProvable,
+    Balanced,
+    BalancedProvable,
     Candidate,
     Greedy,
     Practical,
@@ -100,13 +100,13 @@ def test_trials_that_lose_nothing_are_shared_out_and_what_was_lost_can_be_won_ba
 
 
 def test_the_state_is_what_the_report_says():
-    mode = Auto(candidates=scales((0.1, 1.0)))
+    mode = Balanced(candidates=scales((0.1, 1.0)))
     now = balance(mode, None, 10.0, 0.1)
     assert not now.proven
     after = now.after(0, 3.0, 2.0).after(1, 1.0, 5.0, greedy=3.0)
     assert after.learners == (Learner("scale 0.1", 1, 3.0, 2.0), Learner("scale 1", 1, 1.0, 5.0, 2.0))
     assert balance(mode, after.report(), 10.0, 0.1) == after
-    proven = AutoProvable(candidates=(Candidate(label="x", mode=Tight()),))
+    proven = BalancedProvable(candidates=(Candidate(label="x", mode=Tight()),))
     assert balance(proven, None, 10.0, 0.1).proven
 
 
@@ -124,7 +124,7 @@ def test_balancing_one_learner_is_that_learner():
 def test_auto_balances_scales_and_shows_its_state():
     agent = CMERL(RiverSwim(5, 8), seed=0, bonus="auto").learn(30)
     report = agent.diagnostics()["learners"]
-    assert [r["label"] for r in report] == [c.label for c in Auto().candidates]
+    assert [r["label"] for r in report] == [c.label for c in Balanced().candidates]
     assert sum(r["episodes"] for r in report) == 30
     assert sum(r["returns"] for r in report) == pytest.approx(sum(r.ret for r in agent.history))
     assert agent.history[-1].metrics["learners"] == report
@@ -151,7 +151,7 @@ def test_bolder_learners_are_charged_what_a_greedy_plan_promised_before_the_epis
 
 def test_balancing_is_not_stuck_where_its_most_reckless_candidate_is():
     lost = []
-    for bonus in (Greedy(), Auto()):
+    for bonus in (Greedy(), Balanced()):
         agent = CMERL(RiverSwim(5, 12), seed=1, bonus=bonus, replan=False).learn(40)
         lost.append(sum(r.regret for r in agent.history[-10:]))
     assert lost[0] > 10.0
@@ -176,7 +176,7 @@ def test_unknown_misspecification_and_unknown_bounds_on_values_are_balanced_too(
     env = RiverSwim(4, 6)
     options = {"reward": lambda s, a: env.R[s, a], "reward_range": (0, 1), "seed": 0}
     agent = make("balanced", env, over="zeta", values=[0.0, 0.5], **options).learn(6)
-    assert isinstance(agent.mode, AutoProvable)
+    assert isinstance(agent.mode, BalancedProvable)
     assert [c.mode for c in agent.mode.candidates] == [Tight(), Tight(zeta=0.5)]
     assert agent.diagnostics()["proof"].startswith("none: balancing bounds regret")
     agent = make("balanced", env, over="B_V", values=[5.0, 1.0], **options).learn(6)
@@ -195,7 +195,7 @@ def test_mistakes_are_told_in_one_sentence():
     with pytest.raises(InputError, match="at least one candidate"):
         make("balanced", env, values=[])
     with pytest.raises(InputError, match="unproved modes only"):
-        Auto(candidates=(Candidate(label="tight", mode=Tight()),))
+        Balanced(candidates=(Candidate(label="tight", mode=Tight()),))
     with pytest.raises(InputError, match="never replans"):
         CMERL(env, bonus="auto", replan=True)
     with pytest.raises(MissingConstantError, match="B_P"):
@@ -205,5 +205,8 @@ def test_mistakes_are_told_in_one_sentence():
 
 
 def test_modes_that_balance_can_be_written_down():
-    for mode in (Auto(), AutoProvable(candidates=(Candidate(label="x", mode=Tight(zeta=0.3), B_V=2.0),), floor=3.0)):
+    for mode in (
+        Balanced(),
+        BalancedProvable(candidates=(Candidate(label="x", mode=Tight(zeta=0.3), B_V=2.0),), floor=3.0),
+    ):
         assert mode_from_spec(mode_spec(mode)) == mode

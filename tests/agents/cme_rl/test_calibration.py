@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import cmerl
-from cmerl.agents.cme_rl.calibration import about_next_states, about_values, motion_error
-from cmerl.embedding import ExactEmbedding
+from cmerl.agents.cme_rl.calibration import about_next_states, about_values, motion_error, prediction_error
+from cmerl.embedding import DisplacementEmbedding, ExactEmbedding
 from cmerl.kernels import RBF, Delta, StateAction
 from cmerl.transitions import Transitions
 
@@ -119,7 +119,7 @@ def test_nothing_is_said_where_nothing_moves_or_nothing_is_known():
 
 def test_errors_in_words():
     assert about_next_states([0.9, *[0.1] * 8, 0.5, 0.3]).startswith(
-        "of the motion in the last 10 episodes 10.0% (med"
+        "10.0% (median) of the motion in the last 10 episodes"
     )
     assert about_next_states([0.9, *[0.1] * 8, 0.5, 0.3]).endswith("at worst 50.0%")
 
@@ -142,6 +142,17 @@ def test_an_agent_says_how_well_it_predicts():
     found = agent.diagnostics()
     assert f"{np.median(errors):.1%} (median)" in found["prediction of next states"]
     assert "the last 10 returned" in found["prediction of values"]
+
+
+def test_a_column_that_moves_for_the_first_time_counts_as_one_that_was_not_foreseen():
+    rng = np.random.default_rng(0)
+    s, a = np.column_stack([rng.uniform(0, 1, 200), np.zeros(200)]), rng.integers(0, 2, (200, 1)).astype(float)
+    push = np.column_stack([0.2 * (a[:, 0] - 0.5), np.zeros(200)])
+    displacement = DisplacementEmbedding(ACTIONS, categorical=True)
+    displacement.update(Transitions.of(np.hstack([s, a]), s + push))
+    jump = np.array([0.0, 3.0])
+    error = prediction_error(displacement, Transitions.of(np.hstack([s, a])[:20], (s + push + jump)[:20]))
+    assert error == pytest.approx(0.5, abs=0.01)  # of two columns one was foreseen, and nothing of the other
 
 
 def test_asking_changes_nothing():

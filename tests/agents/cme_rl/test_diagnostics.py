@@ -20,12 +20,12 @@ def test_before_the_first_episode_nothing_is_said_of_predictions() -> None:
     assert not [name for name in found if name.startswith("prediction")]
 
 
-def test_values_are_foretold_by_undiscounted_plans_and_compared_with_returns() -> None:
+def test_values_are_foretold_by_plans_and_compared_with_returns() -> None:
     agent = river().learn(12)
     starts = agent.model.starts
-    greedy, hopeful = (float(agent.planner.plan(explore=e).value(starts, 0).mean()) for e in (False, True))
+    greedy, optimistic = (float(agent.planner.plan(explore=e).value(starts, 0).mean()) for e in (False, True))
     said = agent.diagnostics()["prediction of values"]
-    assert f"expect {greedy:.4g} of an episode without exploration and {hopeful:.4g} with it" in said
+    assert f"expect a return of {greedy:.4g} without exploration and {optimistic:.4g} with it" in said
     latest = np.mean([record.ret for record in agent.history[-10:]])
     assert f"the last 10 returned {latest:.4g}" in said
 

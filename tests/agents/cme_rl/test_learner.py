@@ -9,16 +9,16 @@ import gymnasium
 import numpy as np
 import pytest
 
-from cmerl.agents import CMERL, EpisodeRecord, storage
+from cmerl.agents import CMERL, EpisodeRecord
 from cmerl.agents.cme_rl.calibration import model_error
 from cmerl.agents.cme_rl.settings import Settings, Updates
 from cmerl.agents.cme_rl.transition_store import TransitionStore
 from cmerl.agents.cme_rl.update_buffer import Seen, UpdateBuffer
+from cmerl.agents.saving import container
 from cmerl.errors import KernelError
 from cmerl.experiments import units
 from cmerl.experiments.packing import pack, unpack
 from cmerl.experiments.spec import parse
-from cmerl.model_selection import displacement_is_better
 from cmerl.planning import make_plan
 
 SOON = 60  # transitions after which an agent may wait, so that short runs show it
@@ -119,7 +119,7 @@ def test_displacements_learn_every_episode_and_models_are_still_compared(monkeyp
 
     def compare(model: Any, *others: Any) -> bool:
         compared.append(model.n)
-        return displacement_is_better(model, *others)
+        return False
 
     monkeypatch.setattr("cmerl.agents.cme_rl.transition_store.displacement_is_better", compare)
 
@@ -213,7 +213,7 @@ def test_what_is_said_of_an_episode_is_of_that_episode(case: str, monkeypatch: p
     monkeypatch.setattr("cmerl.agents.cme_rl.diagnostics.model_error", judge)
 
     def look(agent: Any, record: EpisodeRecord) -> None:
-        lengths.append(record.length - max(agent._latest.replans, default=0))
+        lengths.append(record.length - max(agent.lesson()["replans"], default=0))
         assert record.metrics["begun"] == record.episode + 1
         assert record.metrics["transitions"] <= record.episode * agent.horizon
 
@@ -258,7 +258,7 @@ def test_an_agent_that_has_dropped_its_log_saves_what_waits(tmp_path: Any) -> No
 def test_agents_where_nothing_waits_are_read(tmp_path: Any) -> None:
     agent = make("exact", settings=Settings()).learn(8)
     agent.save(tmp_path / "agent")
-    tensors, _ = storage.read(tmp_path / "agent")
+    tensors, _ = container.read(tmp_path / "agent")
     assert not any(name.startswith("pending") for name in tensors)
     again = CMERL.load(tmp_path / "agent", env=gymnasium.make("cmerl/RiverSwim-v0"))
     assert bits(agent.learn(3).history) == bits(again.learn(3).history)
@@ -333,17 +333,53 @@ def test_what_waits_is_learned_when_an_episode_breaks_off(case: str, monkeypatch
 def test_an_episode_that_the_kernel_refuses_takes_no_other_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
     agent = until_something_waits(make("exact"), 20)
     seen = agent.model.n + len(agent.learner.pending)
-    learn = agent.model._learn
+    model = agent.model.embeddings[0]
+    learn = model.update
 
-    def refuse(steps: Any, batch: Any) -> None:
+    def refuse(batch: Any) -> None:
         if 0.125 in batch.rewards:
             raise KernelError("no such point")
-        learn(steps, batch)
+        learn(batch)
 
-    monkeypatch.setattr(agent.model, "_learn", refuse)
+    monkeypatch.setattr(model, "update", refuse)
     agent.env = Prize(gymnasium.make("cmerl/RiverSwim-v0"), 0, 0.125, end=False)
     agent.updates = Updates(wait_nats=0.0)  # so that it is learned at once
     with pytest.raises(KernelError, match="no such point"):
         agent.learn(1)
     assert agent.model.n == seen
     assert len(agent.learner.pending) == 0
+
+
+class Pond(gymnasium.Env[np.ndarray, int]):
+    """A walk on a line of 60 steps from 0: an end at 5 pays ten, and beyond 5 there is nothing."""
+
+    observation_space = gymnasium.spaces.Box(-20.0, 20.0, (1,))
+    action_space = gymnasium.spaces.Discrete(2)
+    goal = 5.0
+
+    def reset(self, **options: Any) -> tuple[np.ndarray, dict[str, Any]]:
+        super().reset(**options)
+        self.x = 0.0
+        return np.array([0.0], dtype=np.float32), {}
+
+    def step(self, action: int) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
+        self.x = float(np.clip(self.x + (0.5 if action else -0.5), -20.0, 20.0))
+        ended = abs(self.x - self.goal) < 0.3
+        return np.array([self.x], dtype=np.float32), 10.0 if ended else -0.01, ended, False, {}
+
+
+def test_an_end_that_does_not_come_is_learned_inside_the_episode(monkeypatch: pytest.MonkeyPatch) -> None:
+    env = Pond()
+    agent = CMERL(env, horizon=60, seed=0, model="displacement").learn(6)
+    assert any(record.length < 60 for record in agent.history)
+    env.goal = 8.0  # where the model has an end there is none any more
+    learned, learn = [], agent.learner.learn
+
+    def noting(**options: Any) -> None:
+        learned.append(len(agent.learner.pending))
+        learn(**options)
+
+    monkeypatch.setattr(agent.learner, "learn", noting)
+    agent.learn(1)
+    assert len(learned) >= 2  # once as soon as no end came, and once when the episode was over
+    assert learned[0] < agent.history[-1].length

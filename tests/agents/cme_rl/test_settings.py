@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from cmerl.agents import Settings
-from cmerl.agents.cme_rl.settings import KernelSettings, Updates
+from cmerl.agents.cme_rl.settings import RETIRED, KernelSettings, Updates
 from cmerl.errors import InputError
+from cmerl.model_selection import Selection
 from cmerl.optimism import PrizeCeiling
 
 
@@ -41,6 +42,13 @@ def test_settings_go_through_json_unchanged() -> None:
 def test_a_name_that_does_not_exist_is_refused(spec: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
         Settings.from_spec(spec)
+
+
+def test_a_setting_that_was_retired_is_passed_over() -> None:
+    kept = {"discount": True, "held_out": 7}
+    assert Settings.from_spec({"selection": kept}) == Settings(selection=Selection(held_out=7))
+    for part, name in leaves(Settings()):
+        assert name not in RETIRED.get(type(part).__name__, ())
 
 
 def test_every_setting_is_explained_where_it_is_defined() -> None:

@@ -99,7 +99,18 @@ def test_finite_worlds_and_provable_modes_stay_exact() -> None:
     smooth = {"env": gymnasium.make("cmerl/PBall2D-v0"), "horizon": 10, "reward_range": (0, 1), "settings": few}
     proven = CMERL(**smooth, bonus="tight", B_P=1.0, B_V=1.0, B_R=1.0).learn(3)
     assert proven.diagnostics()["backend"] == "exact"
-    assert CMERL(**smooth).learn(3).diagnostics()["backend"] == "compressed"
+    assert CMERL(**smooth, model="direct").learn(3).diagnostics()["backend"] == "compressed"
+
+
+def test_an_agent_that_plans_with_a_displacement_shows_an_embedding_of_the_same_data() -> None:
+    agent = CMERL(gymnasium.make("cmerl/PBall2D-v0"), horizon=10, seed=0, model="displacement").learn(2)
+    assert agent.diagnostics()["backend"] == "displacement"
+    (Z, _), k, lam = agent.learner.transitions(), agent.model.kernel, agent.model.recipe.lam
+    at = Z[:5] + 0.03
+    known = np.linalg.solve(k(Z, Z) + lam * np.eye(len(Z)), k(Z, at))
+    expected = k.diag(at) - np.einsum("ij,ij->j", k(Z, at), known)
+    assert agent.embedding.n == len(Z) == 20
+    np.testing.assert_allclose(agent.embedding.std(at) ** 2, expected, rtol=1e-8)
 
 
 def test_agents_whose_log_was_dropped_are_saved_and_go_on_bit_for_bit(tmp_path: object) -> None:
@@ -183,9 +194,9 @@ def test_lam_reaches_a_displacement(lam: float) -> None:
 def test_a_displacement_goes_on_from_its_arrays_with_its_repeat_and_its_landmarks() -> None:
     model = DisplacementEmbedding(ACTIONS, categorical=True)
     model.update(walk(900, 0.02))
-    coarse = model.with_repeat(3).with_landmarks(300)
-    assert [len(model.support), len(coarse.support)] == [600, 300]
+    held = model.with_repeat(3)
+    assert len(held.support) == model.settings.landmarks
     again = DisplacementEmbedding(ACTIONS, categorical=True)
-    again.restore(coarse.arrays())
-    assert (again.repeat, again.landmarks, again.n) == (3, 300, 900)
-    np.testing.assert_array_equal(again.support, coarse.support)
+    again.restore(held.arrays())
+    assert (again.repeat, again.n) == (3, 900)
+    np.testing.assert_array_equal(again.support, held.support)

@@ -331,7 +331,7 @@ def test_points_are_chosen_anew_only_after_the_data_doubled_and_they_grew_by_a_q
         cells = np.array(states, dtype=float)[:, None]
         none = np.zeros(len(cells))
         sketch.update(Transitions.of(np.hstack([cells, 0.0 * cells]), cells, none, none > 0))
-        assert (sketch._chosen[0], sketch.choices) == (chosen, choices)
+        assert (sketch.chosen[0], sketch.choices) == (chosen, choices)
 
 
 def test_dictionaries_at_their_cap_are_chosen_anew_at_every_doubling() -> None:
@@ -451,7 +451,7 @@ def test_what_projected_values_lose_is_bounded_by_their_residuals(scale: float) 
             feed(sketch, data)
             v = value_kernel(sketch.support, centres) @ weights
             means.append(sketch.expectation(sketch.backup(v, reward=0.0), Zq))
-        _, residual = sketch._moments[0].features.coordinates(Zq)
+        _, residual = sketch.moments[0].features.coordinates(Zq)
         leverage = np.sqrt((sketch.std(Zq) ** 2 - residual) / LAM)
         bound = norm * np.sqrt(sketch.projection_loss[1]) * leverage
         gap = np.abs(means[0] - means[1])
@@ -471,7 +471,7 @@ def test_the_bonus_on_a_sketch_is_the_formula_of_its_derivation() -> None:
     R_phi, R_psi = data.projection_loss
     assert min(R_phi, R_psi) > 0.01
     delta, k = 0.05, data.choices
-    M = data._moments[0].factor.L @ data._moments[0].factor.L.T
+    M = data.moments[0].factor.L @ data.moments[0].factor.L.T
     log_det = np.linalg.slogdet(M / LAM)[1]
     slack = 0.5 * np.log(2 / delta) + 0.5 * np.log(2 * k * (k + 1) / delta)
     noise = np.sqrt(D2 * (log_det + R_phi / LAM + slack))
@@ -489,7 +489,7 @@ def test_residual_sums_are_those_of_dense_projections() -> None:
     def left_over(k: Kernel, D: np.ndarray, X: np.ndarray) -> float:
         return float(np.sum(1.0 - np.einsum("ij,ji->i", k(X, D), np.linalg.solve(k(D), k(D, X)))))
 
-    D = sketch._moments[0].features.points.points
+    D = sketch.moments[0].features.points.points
     assert sketch.projection_loss[0] == pytest.approx(left_over(kernel, D, data.Z), rel=1e-6)
     assert sketch.projection_loss[1] == pytest.approx(
         left_over(value_kernel, sketch.support, data.next_states), rel=1e-6
@@ -569,8 +569,8 @@ def test_the_error_on_a_sample_vanishes_without_tolerance_and_survives_the_raw_d
     sketch = feed(compressed(KERNELS["split"], RBF(0.3), LAM, ACTIONS, keep=300), data, 100)
     assert sketch.diagnostics()["raw transitions kept"] == 0
     assert 1e-6 < sketch.sample_error().mean < 0.2
-    assert 256 <= len(sketch._sample.kept) <= 512
-    np.testing.assert_array_equal(sketch._sample.kept.Z, data.Z[:: sketch._sample.stride])
+    assert 256 <= len(sketch.sample.kept) <= 512
+    np.testing.assert_array_equal(sketch.sample.kept.Z, data.Z[:: sketch.sample.stride])
 
 
 def test_a_cap_that_is_hit_leaves_no_region_out() -> None:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from cmerl.embedding import DisplacementEmbedding
+from cmerl.embedding.displacement.dynamics import reward_rows
 from cmerl.transitions import Transitions
 
 
@@ -55,13 +56,13 @@ def test_a_column_that_was_constant_has_scale_1_and_one_that_leaves_calls_for_ne
 
     found = DisplacementEmbedding(np.arange(2.0)[:, None], categorical=True)
     found.update(batch(np.full(60, 7.0)))
-    assert found._scale[1] == 1.0
+    assert found.diagnostics()["scale of states"][1] == 1.0
     assert found.fits == 1
     found.update(batch(np.full(60, 7.0), 10))
     assert found.fits == 1
     found.update(batch(np.full(60, 30.0), 10))
     assert found.fits == 2
-    assert found._scale[1] > 1.0
+    assert found.diagnostics()["scale of states"][1] > 1.0
 
 
 @pytest.mark.parametrize("unit", [1e-6, 1.0, 1e9])
@@ -97,3 +98,13 @@ def test_a_model_is_trusted_as_far_as_it_foresees_a_path_that_it_has_not_seen() 
         other.update(path(0, 0.1))
         other.update(path(seed, -0.3))  # another world
         assert other.depth == 8
+
+
+def test_kernels_of_rewards_are_fitted_to_usual_rare_and_late_transitions() -> None:
+    rewards = np.zeros(1000)
+    rewards[[10, 500]] = 7.0, -7.0
+    rows = reward_rows(rewards, 60)
+    assert len(rows) <= 60
+    assert {10, 500, *range(980, 1000)} <= set(rows.tolist())
+    assert np.diff(rows).max() <= 60  # and nowhere in time is there a gap
+    np.testing.assert_array_equal(reward_rows(rewards[:15], 60), np.arange(15))

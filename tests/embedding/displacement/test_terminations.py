@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from cmerl.embedding.displacement.terminations import Terminations, find_limits
+from cmerl.embedding.displacement.terminations import find_limits, terminations
 
 
 def test_ends_beyond_one_coordinate_make_one_limit_on_each_side() -> None:
     rng = np.random.default_rng(0)
     alive = rng.uniform(-1, 1, size=(300, 3))
     ended = np.array([[1.05, 0.2, 1.4], [1.1, -0.3, 0.1], [-1.02, 0.5, 0.6]])  # the third column explains only one
-    endings = Terminations(ended, np.array([1.0, 2.0, 3.0]), alive)
+    endings = terminations(ended, np.array([1.0, 2.0, 3.0]), alive)
     flags, rewards = endings(np.array([[1.04, 0.0, 0.0], [-1.2, 0.9, 0.9], [0.0, 0.0, 1.5], [0.9, 0.2, 0.1]]))
     assert flags.tolist() == [True, True, False, False]
     assert rewards.tolist()[1] == 3.0
@@ -20,25 +20,25 @@ def test_ends_beyond_one_coordinate_make_one_limit_on_each_side() -> None:
 def test_a_limit_lies_halfway_between_the_last_survivor_and_the_first_end() -> None:
     alive = np.array([[-1.0], [0.0], [1.0]])
     ended = np.array([[2.0], [5.0], [-3.0], [-9.0]])  # halfway: −2 and 1.5
-    flags, _ = Terminations(ended, np.zeros(4), alive)(np.array([[-2.1], [-1.9], [1.4], [1.6]]))
+    flags, _ = terminations(ended, np.zeros(4), alive)(np.array([[-2.1], [-1.9], [1.4], [1.6]]))
     assert flags.tolist() == [True, False, False, True]
 
 
 def test_directions_that_cannot_be_told_apart_must_all_be_crossed() -> None:
     alive = np.array([[0.0, 0.0], [1.0, 1.0]])
-    endings = Terminations(np.array([[2.0, 3.0]]), np.zeros(1), alive)
+    endings = terminations(np.array([[2.0, 3.0]]), np.zeros(1), alive)
     assert endings(np.array([[1.8, 2.5], [1.8, 0.5], [0.5, 2.5]]))[0].tolist() == [True, False, False]
 
 
 def test_of_what_is_left_to_explain_too_all_directions_that_explain_it_must_be_crossed() -> None:
     alive = np.array([[0.0, 0.0, 0.0], [1.0, 1.0, 1.0]])
     ended = np.array([[2.0, 2.0, 0.5], [2.0, 0.5, 0.5], [0.5, 2.0, 2.0]])  # x explains two; y and z the third alike
-    flags, _ = Terminations(ended, np.zeros(3), alive)(np.array([[2.0, 0.5, 0.5], [0.5, 2.0, 0.5], [0.5, 2.0, 2.0]]))
+    flags, _ = terminations(ended, np.zeros(3), alive)(np.array([[2.0, 0.5, 0.5], [0.5, 2.0, 0.5], [0.5, 2.0, 2.0]]))
     assert flags.tolist() == [True, False, True]
 
 
 def test_where_nothing_has_survived_everything_ends() -> None:
-    flags, rewards = Terminations(np.array([[0.0], [1.0]]), np.array([3.0, 4.0]), np.zeros((0, 1)))(
+    flags, rewards = terminations(np.array([[0.0], [1.0]]), np.array([3.0, 4.0]), np.zeros((0, 1)))(
         np.array([[0.9], [-9.0]])
     )
     assert flags.tolist() == [True, True]
@@ -49,6 +49,19 @@ def test_ends_in_the_middle_are_told_by_the_nearest_neighbour() -> None:
     alive = np.array([[-1.0, -1.0], [1.0, 1.0], [-1.0, 1.0], [1.0, -1.0]])
     ended = np.array([[0.1, 0.0]])
     assert find_limits(ended, alive) is None
-    flags, rewards = Terminations(ended, np.array([5.0]), alive)(np.array([[0.0, 0.1], [0.9, 0.9]]))
+    flags, rewards = terminations(ended, np.array([5.0]), alive)(np.array([[0.0, 0.1], [0.9, 0.9]]))
     assert flags.tolist() == [True, False]
     assert rewards[0] == 5.0
+
+
+def test_welcome_ends_are_expected_only_around_those_seen() -> None:
+    """A goal of radius 1 at (3, 0): beyond it on the right, or far above it, there is no end."""
+    rng = np.random.default_rng(0)
+    ended = np.array([3.0, 0.0]) + rng.uniform(-0.5, 0.5, (6, 2))
+    alive = rng.uniform([-3.0, -3.0], [2.0, 3.0], (200, 2))
+    far = np.array([[9.0, 0.0], [3.0, 5.0]])
+    everywhere, around = terminations(ended, np.ones(6), alive), terminations(ended, np.ones(6), alive, within=0.5)
+    assert everywhere(far)[0].all()
+    assert not around(far)[0].any()
+    assert around(ended)[0].all()
+    assert not around(alive)[0].any()

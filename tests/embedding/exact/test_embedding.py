@@ -337,6 +337,14 @@ def test_a_wrapped_embedding_lists_the_next_states_of_terminated_transitions_too
     np.testing.assert_array_equal(ConditionalMeanEmbedding.wrap(embedding, None).support, data.next_states)
 
 
+def test_what_a_state_action_would_bring_is_told_anew_after_every_update() -> None:
+    embedding, z = ExactEmbedding(StateAction(Delta(), Delta()), 0.5, np.arange(2.0)[:, None]), np.array([[1.0, 0.0]])
+    for visits in range(4):
+        expected = 0.5 * np.log1p(1.0 / (visits + 0.5))  # σ² = λ/(N + λ)
+        assert [embedding.information(z)[0] for _ in range(2)] == pytest.approx([expected] * 2)
+        embedding.update(Transitions.of(z, np.zeros((1, 1))))
+
+
 def test_the_two_zeros_are_one_action() -> None:
     data = draw(30, terminated=0.0)
     expected = ExactEmbedding(LAYOUTS["indicator"][0], LAM, ACTIONS)

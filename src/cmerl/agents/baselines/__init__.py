@@ -1,1 +1,1 @@
-"""Agents that CME-RL is compared with."""
+"""Baselines."""

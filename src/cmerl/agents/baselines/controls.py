@@ -1,4 +1,4 @@
-"""The two agents that every comparison starts with: random, and greedy without exploration."""
+"""Two controls: random, and greedy without exploration."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
-from cmerl.agents import storage
 from cmerl.agents.base import Agent
 from cmerl.agents.cme_rl import CMERL
 from cmerl.agents.policies import RandomPolicy
+from cmerl.agents.saving import container
 from cmerl.confidence import Greedy
 from cmerl.confidence.kl import CountingBudget
 from cmerl.errors import InputError
@@ -19,7 +19,7 @@ from cmerl.rewards import check_range
 
 
 class RandomAgent(Agent):
-    """Plays uniformly random actions and learns nothing.
+    """Plays uniformly random actions and does not learn.
 
     Args:
         env: a Gymnasium environment.
@@ -47,22 +47,22 @@ class RandomAgent(Agent):
     def _reward_claim(self) -> tuple[tuple[float, float] | None, NDArray[np.float64] | None]:
         return self.reward_range, None
 
-    def _state(self) -> tuple[storage.Tensors, dict[str, Any]]:
+    def _state(self) -> tuple[container.Tensors, dict[str, Any]]:
         return {}, {"reward_range": self.reward_range, "delta": self.delta}
 
-    def _restore(self, tensors: storage.Tensors, meta: dict[str, Any], given: dict[str, Any]) -> None:
+    def _restore(self, tensors: container.Tensors, meta: dict[str, Any], given: dict[str, Any]) -> None:
         claimed = meta.get("reward_range")
         self.reward_range = None if claimed is None else (claimed[0], claimed[1])
         self.delta = meta.get("delta", 0.1)
 
     def policy(self, explore: bool = True) -> RandomPolicy:
-        """The random policy of the next episode; it explores whatever is asked."""
+        """The random policy of the next episode; ``explore`` has no effect."""
         if self.env is None:
             raise InputError("a random agent needs its environment to draw actions: load it with env=…")
         return RandomPolicy(self.env.action_space, self.seed, len(self.history), self.horizon)
 
     def diagnostics(self) -> dict[str, Any]:
-        """Nothing: this agent knows nothing."""
+        """An empty dictionary."""
         return {}
 
     def _relearn(self, lesson: dict[str, Any]) -> None:
@@ -70,7 +70,7 @@ class RandomAgent(Agent):
 
 
 class GreedyAgent(CMERL):
-    """CME-RL without any optimism: believes the data, and values what it has not seen at the smallest reward."""
+    """CME-RL without optimism: unseen state-actions are worth the smallest reward."""
 
     name: ClassVar[str] = "greedy"
     fixed_options: ClassVar[tuple[str, ...]] = ("bonus",)

@@ -1,4 +1,4 @@
-"""Posterior sampling on the conditional mean embedding: plan in a transition operator drawn from what is believed.
+"""Posterior sampling on the conditional mean embedding: plan in a sampled transition operator.
 
 Reference: posterior sampling is that of I. Osband, D. Russo, B. Van Roy, "(More) efficient reinforcement learning via
 posterior sampling", NeurIPS 2013; the embedding is the conditional mean embedding of the project's paper.
@@ -10,10 +10,10 @@ The draw: one operator for the whole episode. With landmark states s̄_1 … s̄
 
 with g_0 … g_m independent draws from the Gaussian posterior with covariance k(z, z') − k(z)ᵀ(K + λI)⁻¹k(z'). So the
 error of the embedding is Gaussian with the posterior's covariance in z and that of the landmarks in the space of next
-states, and where nothing is known a state leads anywhere.
+states, and where there are no data a state leads anywhere.
 
 Constants: s = 0.3·``bonus_scale`` and s_r = s·½, ½ being the sub-Gaussian constant of a reward in [0, 1], at
-λ = 0.01; 0.3 was chosen on random worlds (docs/evidence/baselines.md, "Bonus scales"). With ``theory`` λ = 1, and in
+λ = 0.01; 0.3 was chosen on random MDPs (docs/evidence/baselines.md, "Bonus scales"). With ``theory`` λ = 1, and in
 the place of 0.3 is √(2(G + log(1/δ))), G the information gain, as the proof of kernel Thompson sampling [Chowdhury
 and Gopalan 2017] inflates its posterior.
 

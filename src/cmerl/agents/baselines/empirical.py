@@ -1,4 +1,4 @@
-"""What counts say of a finite world: the empirical law of what follows each state-action, in sparse form."""
+"""The empirical transition distribution of a finite MDP, in sparse form."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ IntArray = NDArray[np.intp]
 
 @dataclass(frozen=True, eq=False)
 class EmpiricalModel:
-    """The empirical law of every state-action on the K outcomes that were seen at most after any of them.
+    """The empirical distribution of every state-action on the K outcomes that were seen at most after any of them.
 
     Where only few outcomes follow a state-action, as in a grid, this costs S·A·K instead of S·A·S a step.
 

@@ -1,4 +1,4 @@
-"""What agents with features or kernels share: encoded states, scaled rewards, plans by step, data on disk."""
+"""The base of agents with features or kernels: encoded states, scaled rewards, plans by step, saving."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
-from cmerl.agents import storage
 from cmerl.agents.base import Agent, Policy
+from cmerl.agents.saving import container
 from cmerl.errors import CmerlError, InputError, RewardRangeError
 from cmerl.spaces import StateSpace
 from cmerl.spaces.actions import ActionSet
@@ -140,7 +140,7 @@ class EncodedAgent(Agent):
 
     def _reset(self) -> None:
         self._seen: list[tuple[FloatArray, ...]] = []  # steps of the episode that is being played
-        self._log: list[EpisodeData] = []
+        self.log: list[EpisodeData] = []
         self._made: dict[tuple[bool, int], Policy] = {}
 
     # --- for users ---
@@ -169,7 +169,7 @@ class EncodedAgent(Agent):
             "bonus scale": self.bonus_scale,
             "reward range": self.reward_range,
             "episodes": len(self.history),
-            "transitions": sum(len(data) for data in self._log),
+            "transitions": sum(len(data) for data in self.log),
             **self._report(),
         }
 
@@ -235,22 +235,22 @@ class EncodedAgent(Agent):
 
     def _take(self, data: EpisodeData) -> None:
         self._learn(data)
-        self._log.append(data)
+        self.log.append(data)
         self._made.clear()
 
     # --- on disk ---
 
-    def _state(self) -> tuple[storage.Tensors, dict[str, Any]]:
-        tensors: storage.Tensors = {}
-        for name, parts in zip(_COLUMNS, zip(*(data.columns() for data in self._log), strict=True), strict=False):
+    def _state(self) -> tuple[container.Tensors, dict[str, Any]]:
+        tensors: container.Tensors = {}
+        for name, parts in zip(_COLUMNS, zip(*(data.columns() for data in self.log), strict=True), strict=False):
             tensors[f"log.{name}"] = np.concatenate(parts)
-        tensors["log.lengths"] = np.array([len(data) for data in self._log], dtype=np.int64)
+        tensors["log.lengths"] = np.array([len(data) for data in self.log], dtype=np.int64)
         tensors["candidates"] = self.actions.table
         options = {name: getattr(self, name) for name in ("bonus_scale", "theory", "delta", *self._own)}
         spaces = {"states": self.states.spec(), "actions": self.actions.spec()}
         return tensors, {"options": options, "reward_range": list(self.reward_range), **spaces}
 
-    def _restore(self, tensors: storage.Tensors, meta: dict[str, Any], given: dict[str, Any]) -> None:
+    def _restore(self, tensors: container.Tensors, meta: dict[str, Any], given: dict[str, Any]) -> None:
         self.states = StateSpace.from_spec(meta["states"])
         self.actions = ActionSet.from_spec(meta["actions"], tensors["candidates"])
         if self.env is not None and not self.states.fits(self.env.observation_space):
@@ -268,7 +268,7 @@ class EncodedAgent(Agent):
             for states, actions, rewards, nexts, ended in zip(*parts, strict=True):
                 self._take(EpisodeData(states, actions, rewards, nexts, ended > 0.0))
 
-    def _restore_own(self, tensors: storage.Tensors, meta: dict[str, Any]) -> None:
+    def _restore_own(self, tensors: container.Tensors, meta: dict[str, Any]) -> None:
         """Set what else a subclass has saved."""
 
     def _take_given(self, given: dict[str, Any]) -> None:
@@ -285,7 +285,7 @@ def at_least_zero(name: str, value: Any) -> float:
     with contextlib.suppress(TypeError, ValueError):
         if 0.0 <= float(value) < math.inf:
             return float(value)
-    raise InputError(f"{name} must be a number from 0 on, not {value!r}")
+    raise InputError(f"{name} must be a number of at least 0, not {value!r}")
 
 
 def positive(name: str, value: Any) -> float:

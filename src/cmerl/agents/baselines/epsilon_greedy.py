@@ -1,4 +1,4 @@
-"""ε-greedy: CME-RL's model without optimism, and now and then an action at random."""
+"""ε-greedy: CME-RL's model without optimism, with random actions."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
-from cmerl.agents import storage
 from cmerl.agents.base import Policy
 from cmerl.agents.baselines.controls import GreedyAgent
 from cmerl.agents.baselines.tabular import check_number
-from cmerl.agents.saved import check_cme_rl
-from cmerl.agents.schema import number
+from cmerl.agents.saving import container
+from cmerl.agents.saving.contents import check_cme_rl
 from cmerl.errors import InputError
+from cmerl.validation.schema import number
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class DitheredPolicy:
 
 
 class EpsilonGreedyAgent(GreedyAgent):
-    """The greedy control with an action at random in a share ε of the steps.
+    """The greedy control with a random action in a share ε of the steps.
 
     Args:
         env: a Gymnasium environment.
@@ -104,17 +104,17 @@ class EpsilonGreedyAgent(GreedyAgent):
         return super()._metrics(policy.base if isinstance(policy, DitheredPolicy) else policy, start)
 
     def diagnostics(self) -> dict[str, Any]:
-        """What the greedy control says, and how often it plays at random."""
+        """Diagnostics of the greedy control, and the present ε."""
         return {**super().diagnostics(), "epsilon": self.epsilon, "decay": self.decay}
 
-    def _state(self) -> tuple[storage.Tensors, dict[str, Any]]:
+    def _state(self) -> tuple[container.Tensors, dict[str, Any]]:
         tensors, meta = super()._state()
         return tensors, {**meta, "epsilon": self.epsilon, "decay": self.decay}
 
     @classmethod
-    def _check_saved(cls, tensors: storage.Tensors, meta: dict[str, Any]) -> None:
+    def _check_saved(cls, tensors: container.Tensors, meta: dict[str, Any]) -> None:
         check_cme_rl(tensors, meta, epsilon=number(0.0, 1.0), decay=number(0.0))
 
-    def _restore(self, tensors: storage.Tensors, meta: dict[str, Any], given: dict[str, Any]) -> None:
+    def _restore(self, tensors: container.Tensors, meta: dict[str, Any], given: dict[str, Any]) -> None:
         self.epsilon, self.decay = meta["epsilon"], meta["decay"]
         super()._restore(tensors, meta, given)

@@ -1,4 +1,4 @@
-"""What agents with known features of a finite world share: numbers of states, counts, tables."""
+"""The base of agents with known features of a finite MDP."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ import gymnasium
 import numpy as np
 from numpy.typing import ArrayLike
 
-from cmerl.agents import storage
 from cmerl.agents.baselines.encoded import EncodedAgent, EpisodeData, FloatArray, IntArray, at_least_zero, positive
+from cmerl.agents.saving import container
 from cmerl.errors import InputError
 
 
 class FiniteFeatureAgent(EncodedAgent):
-    """Base of agents for Discrete worlds whose transition law has known features.
+    """Base of agents for discrete environments whose transition distribution has known features.
 
     Args:
         env: with Discrete observations and actions.
         lam: the ridge λ.
-        width: the practical radius is this times the steps that are left.
+        width: the practical radius is this times the remaining steps.
         options: as for every agent with features.
     """
 
@@ -82,10 +82,10 @@ class FiniteFeatureAgent(EncodedAgent):
             raise InputError(f"{name} must be a finite array of shape ({said}), not {table.shape}")
         return table
 
-    def _state(self) -> tuple[storage.Tensors, dict[str, Any]]:
+    def _state(self) -> tuple[container.Tensors, dict[str, Any]]:
         tensors, meta = super()._state()
         return {**tensors, **{f"table.{name}": getattr(self, name) for name in self._tables}}, meta
 
-    def _restore_own(self, tensors: storage.Tensors, meta: dict[str, Any]) -> None:
+    def _restore_own(self, tensors: container.Tensors, meta: dict[str, Any]) -> None:
         for name in self._tables:
             setattr(self, name, tensors[f"table.{name}"])

@@ -1,10 +1,9 @@
-"""Functions drawn from the posterior of a kernel regression, jointly, with the variance outside the dictionary kept.
+"""Joint samples from the posterior of a kernel regression, with the variance outside the dictionary.
 
-The posterior covariance is c(z, z') = k(z, z') − k(z)ᵀ(K + λI)⁻¹k(z'). A draw is joint on a dictionary of
-state-actions. At other states it is drawn given the dictionary, all actions of a state together, so each state has
-the right law jointly with the dictionary, and the residual variance is never lost. Two states outside the dictionary
-share what it tells of both and nothing else. A draw is a function: asked twice, it says the same, in whatever order
-it is asked.
+The posterior covariance is c(z, z') = k(z, z') − k(z)ᵀ(K + λI)⁻¹k(z'). A sample is joint on a dictionary of
+state-actions. Other states are sampled conditionally on the dictionary, all actions of a state together, so each
+state has the right distribution jointly with the dictionary and no variance is lost. Two states outside the
+dictionary are correlated only through it. A sample is a function: it does not depend on the order of queries.
 """
 
 from __future__ import annotations

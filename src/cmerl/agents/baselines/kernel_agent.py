@@ -1,4 +1,4 @@
-"""What agents with a kernel share: the kernel as an option, exact embeddings of one law or of one a step, backups."""
+"""The base of kernel agents: the kernel as an option, exact embeddings (one, or one per step), backups."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import Any, ClassVar, Literal
 import gymnasium
 import numpy as np
 
-from cmerl.agents import storage
 from cmerl.agents.baselines.encoded import (
     EncodedAgent,
     EpisodeData,
@@ -19,6 +18,7 @@ from cmerl.agents.baselines.encoded import (
 )
 from cmerl.agents.cme_rl.default_kernels import choose_kernel
 from cmerl.agents.cme_rl.settings import KernelSettings
+from cmerl.agents.saving import container
 from cmerl.embedding import Coef, ExactEmbedding, Grid
 from cmerl.kernels import Kernel, from_spec
 
@@ -31,7 +31,7 @@ class KernelAgent(EncodedAgent):
         kernel: on encoded state-actions, or "auto": delta kernels on Discrete observations, else RBF kernels of width
             0.1 on observations scaled to [0, 1].
         lam: the ridge λ, or "auto": 1 with ``theory``, else 0.01.
-        width: the practical radius is this times the steps that are left.
+        width: the practical radius is this times the remaining steps.
         time_homogeneous: whether all steps share their data; "auto" does unless ``theory``.
         options: as for every agent with features.
     """
@@ -79,7 +79,7 @@ class KernelAgent(EncodedAgent):
         return max(E.information_gain for E in self._embeddings)
 
     def _upper_plan(self, radius: list[float]) -> StepQ:
-        """Backward pass with Q_h = clip(α(z)ᵀ(r + V_{h+1}) + radius_h·λ^{-1/2}σ(z), 0, steps left)."""
+        """Backward pass with Q_h = clip(α(z)ᵀ(r + V_{h+1}) + radius_h·λ^{-1/2}σ(z), 0, remaining steps)."""
         H, root = self.horizon, np.sqrt(self.lam)
         coefs: dict[int, Coef] = {}
         views = [E.freeze() for E in self._embeddings]
@@ -111,9 +111,9 @@ class KernelAgent(EncodedAgent):
     def _report(self) -> dict[str, Any]:
         return {"kernel": repr(self.kernel), "lam": self.lam, "information gain": self.information_gain}
 
-    def _state(self) -> tuple[storage.Tensors, dict[str, Any]]:
+    def _state(self) -> tuple[container.Tensors, dict[str, Any]]:
         tensors, meta = super()._state()
         return tensors, {**meta, "kernel": self.kernel.spec()}
 
-    def _restore_own(self, tensors: storage.Tensors, meta: dict[str, Any]) -> None:
+    def _restore_own(self, tensors: container.Tensors, meta: dict[str, Any]) -> None:
         self.kernel = from_spec(meta["kernel"])

@@ -1,4 +1,4 @@
-"""Linear and kernel agents, and those for dynamical systems: what the catalogue lists of them."""
+"""The catalogue of linear and kernel agents and of agents for dynamical systems."""
 
 from __future__ import annotations
 

@@ -3,10 +3,10 @@
 Reference: I. Osband, B. Van Roy, Z. Wen, "Generalization and exploration via randomized value functions", ICML 2016;
 the kernel takes the place of its features.
 
-Constants: Q_h = clip(α(z)ᵀ(r + V_{h+1}) + s·λ^{-1/2}g_h(z), 0, H − h + 1), g_h drawn anew for every step and episode
+Constants: Q_h = clip(α(z)ᵀ(r + V_{h+1}) + s·λ^{-1/2}g_h(z), 0, H − h + 1), g_h redrawn for every step and episode
 from the Gaussian posterior with covariance k(z, z') − k(z)ᵀ(K + λI)⁻¹k(z'). With ``theory`` λ = 1 and s is the radius
 of KOVI: proofs of sampling inflate the posterior by the radius of optimism. Otherwise λ = 0.01 and s = ``width``·(H −
-step), with a width of 0.03 that was chosen on random worlds (docs/evidence/baselines.md, "Bonus scales").
+step), with a width of 0.03 that was chosen on random MDPs (docs/evidence/baselines.md, "Bonus scales").
 
 Differences: the function is drawn from the posterior itself, rather than by perturbed data with a random prior, which
 has the same law. Q is clipped. Draws are joint on a dictionary of states (see gaussian_draws.py).
@@ -31,7 +31,7 @@ class KernelRLSVI(SamplingAgent):
 
     Args:
         env: with finitely many actions, or candidates of them.
-        width: the practical spread is this times the steps that are left.
+        width: the practical spread is this times the remaining steps.
         options: as for every agent that draws from a kernel posterior.
     """
 
@@ -44,7 +44,7 @@ class KernelRLSVI(SamplingAgent):
         """The factor of what is drawn at ``step``."""
         if not self.theory:
             return self.bonus_scale * self.width * (self.horizon - step)
-        episodes = len(self._log) + 1
+        episodes = len(self.log) + 1
         beta = kovi_radius(self.information_gain, horizon=self.horizon, episodes=episodes, delta=self.delta)
         return self.bonus_scale * beta
 

@@ -1,4 +1,4 @@
-"""What agents that draw from a kernel posterior share: covariances beside the embeddings, and a dictionary."""
+"""The base of agents that sample from a kernel posterior: covariances and a dictionary."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class SamplingAgent(KernelAgent):
             self._covariances[step].update(Z[step : step + 1])
 
     def _landmarks(self) -> FloatArray:
-        """States of the dictionary (m, d): all of them in Discrete worlds, else some that were seen."""
+        """States of the dictionary (m, d): all of them in discrete environments, else some that were seen."""
         every = self.states.all_states
         if every is not None and len(every) <= self.dictionary:
             return every

@@ -47,9 +47,9 @@ class KernelUCBVI(EncodedAgent):
         env: with finitely many actions, or candidates of them.
         bandwidth: of the Gaussian smoothing weights, on observations scaled to [0, 1].
         prior_weight: β, added to the weights of the data.
-        lipschitz: Lipschitz constant of Q for each step that is left; infinite leaves Q at the steps left off the
-            data.
-        width: the practical bonus is this times the steps that are left, over the root of the weight.
+        lipschitz: Lipschitz constant of Q for each step that is left; infinite leaves Q at the remaining steps off
+            the data.
+        width: the practical bonus is this times the remaining steps, over the root of the weight.
         time_homogeneous: whether all steps share their data; "auto" does unless ``theory``.
         options: as for every agent with features.
     """
@@ -78,7 +78,7 @@ class KernelUCBVI(EncodedAgent):
 
     def _begin(self) -> None:
         groups = 1 if self.time_homogeneous else self.horizon
-        self._next = PointSet()  # states at which V must be known
+        self.support = PointSet()  # states at which V must be known
         self._samples: list[Samples] = [self._new_samples() for _ in range(groups)]
 
     def _new_samples(self) -> Samples:
@@ -97,18 +97,18 @@ class KernelUCBVI(EncodedAgent):
 
     def _place(self, data: EpisodeData) -> Any:
         """Numbers of the next states among those at which V is kept (k,)."""
-        return self._next.add(data.next_states)
+        return self.support.add(data.next_states)
 
-    def _bonus(self, weight: FloatArray, step: int) -> FloatArray:
+    def bonus(self, weight: FloatArray, step: int) -> FloatArray:
         """The bonus where the weights, the prior one included, sum to ``weight``."""
-        left, episodes = self.horizon - step, len(self._log) + 1
+        left, episodes = self.horizon - step, len(self.log) + 1
         v = 2.0 * math.log(6.0 * self.horizon * episodes / self.delta) if self.theory else self.width**2
         bias = self.lipschitz * left * self.bandwidth if self.theory else 0.0
         return self.bonus_scale * (left * (np.sqrt(v / weight) + self.prior_weight / weight) + bias)
 
     def _make_policy(self, explore: bool) -> Policy:
         H, beta = self.horizon, self.prior_weight
-        support = np.array(self._next.points, dtype=np.float64).reshape(-1, self.states.dims)
+        support = np.array(self.support.points, dtype=np.float64).reshape(-1, self.states.dims)
         models = [samples.freeze(beta) for samples in self._samples]
         upper: dict[int, list[FloatArray]] = {}  # Q̃ at the data of each action
         distances: dict[tuple[int, bytes], list[FloatArray]] = {}
@@ -135,7 +135,7 @@ class KernelUCBVI(EncodedAgent):
             upper[step] = []
             for a, weight in enumerate(model.weights):
                 values = model.expectation(a, v, self._terminal(step + 1))
-                bonus = self._bonus(weight, step) if explore else 0.0
+                bonus = self.bonus(weight, step) if explore else 0.0
                 upper[step].append(np.clip(values + bonus, 0.0, H - step))
             if step and len(v):
                 v = q(support, step).max(axis=1)
@@ -143,7 +143,7 @@ class KernelUCBVI(EncodedAgent):
         return self._step_policy(q)
 
     def _report(self) -> dict[str, Any]:
-        return {"states kept": len(self._next), "points kept": sum(len(samples) for samples in self._samples)}
+        return {"states kept": len(self.support), "points kept": sum(len(samples) for samples in self._samples)}
 
 
 class RepresentativeKernelUCBVI(KernelUCBVI):
@@ -165,16 +165,16 @@ class RepresentativeKernelUCBVI(KernelUCBVI):
     def _learn(self, data: EpisodeData) -> None:
         for states in (data.states, data.next_states):
             for i in range(len(states)):
-                known = np.asarray(self._next.points, dtype=np.float64)
-                if not len(self._next) or cdist(states[i : i + 1], known).min() > self.radius:
-                    self._next.add(states[i : i + 1])
-        known = np.array(self._next.points, dtype=np.float64)
+                known = np.asarray(self.support.points, dtype=np.float64)
+                if not len(self.support) or cdist(states[i : i + 1], known).min() > self.radius:
+                    self.support.add(states[i : i + 1])
+        known = np.array(self.support.points, dtype=np.float64)
         for samples in self._samples:
             samples.represent(known)
         super()._learn(data)
 
     def _place(self, data: EpisodeData) -> Any:
-        return cdist(data.next_states, np.asarray(self._next.points)).argmin(axis=1)
+        return cdist(data.next_states, np.asarray(self.support.points)).argmin(axis=1)
 
     def _new_samples(self) -> Samples:
         return Smoother(len(self.actions), self.states.dims, self.bandwidth, representatives=True)

@@ -1,4 +1,4 @@
-"""The largest mean over laws within a Kullback–Leibler ball: the solver of the ``kl`` mode, seen from above."""
+"""The largest mean over distributions in a Kullback–Leibler ball, by the solver of the ``kl`` mode."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def largest_mean(p: FloatArray, values: FloatArray, most: float, radius: FloatAr
     """max{q·v : KL(p‖q) ≤ ε}, over laws q on the atoms and on one more worth ``most``.
 
     Args:
-        p: laws (…, K); a row of zeros is a law of which nothing is known, and its answer is ``most``.
+        p: distributions (…, K); a row of zeros is unknown, with result ``most``.
         values: v of each atom (…, K).
         most: the largest value of all.
         radius: ε ≥ 0 (…).

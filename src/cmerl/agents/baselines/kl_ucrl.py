@@ -12,15 +12,15 @@ from cmerl.agents.baselines.ucrl2 import UCRL2
 
 
 class KLUCRL(UCRL2):
-    """KL-UCRL over a finite horizon: as ``ucrl2``, with Kullback–Leibler balls around the empirical laws.
+    """KL-UCRL over a finite horizon: as ``ucrl2``, with Kullback–Leibler balls around the empirical distributions.
 
-    With ``theory`` the radii are C_P/n for laws and C_R/√n for rewards, with B = log(2eS²A·log(T)/δ),
-    C_P = S·(B + log(B + 1/log T)·(1 + 1/(B + 1/log T))) and C_R = √(log(4SA·log(T)/δ)/1.99). Else they are
-    scale/n and scale·√(1/n). The scale multiplies both.
+    With ``theory`` the radii are C_P/n for transitions and C_R/√n for rewards, with B = log(2eS²A·log(T)/δ), C_P =
+    S·(B + log(B + 1/log T)·(1 + 1/(B + 1/log T))) and C_R = √(log(4SA·log(T)/δ)/1.99). Else they are scale/n and
+    scale·√(1/n). The scale multiplies both.
 
     Args:
         env: with Discrete observations and actions.
-        options: as for every optimistic agent.
+        options: options of every optimistic agent.
     """
 
     name: ClassVar[str] = "kl-ucrl"
@@ -28,7 +28,7 @@ class KLUCRL(UCRL2):
     fixed_options: ClassVar[tuple[str, ...]] = ()
 
     def radii(self, visits: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Radii of the balls around laws and around mean rewards (S, A), the scale included."""
+        """Radii of the balls around transition distributions and mean rewards (S, A), including the scale."""
         n, (S, A, T) = np.maximum(visits, 1.0), self._sizes
         if not self.theory:
             return self.bonus_scale / n, self.bonus_scale * np.sqrt(1 / n)

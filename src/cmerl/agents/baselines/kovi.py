@@ -37,7 +37,7 @@ class KOVI(KernelAgent):
         """β at ``step``, with its scale."""
         if not self.theory:
             return self.bonus_scale * self.width * (self.horizon - step)
-        episodes = len(self._log) + 1
+        episodes = len(self.log) + 1
         beta = kovi_radius(self.information_gain, horizon=self.horizon, episodes=episodes, delta=self.delta)
         return self.bonus_scale * beta
 

@@ -1,4 +1,4 @@
-"""The largest mean over laws within an L1 ball: one step of extended value iteration [Jaksch et al. 2010, Fig. 2]."""
+"""The largest mean over distributions in an L1 ball: extended value iteration [Jaksch et al. 2010, Fig. 2]."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def largest_mean(p: FloatArray, values: FloatArray, most: float, radius: FloatAr
     Half of d moves from the worst atoms to the best: the atom worth ``most``, which may be among the others.
 
     Args:
-        p: laws (…, K); a row of zeros is a law of which nothing is known, and its answer is ``most``.
+        p: distributions (…, K); a row of zeros is unknown, with result ``most``.
         values: v of each atom (…, K).
         most: the largest value of all.
         radius: d (…).

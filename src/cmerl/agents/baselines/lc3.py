@@ -3,15 +3,15 @@
 Reference: S. Kakade, A. Krishnamurthy, K. Lowrey, M. Ohnishi, W. Sun, "Information theoretic regret bounds for online
 nonlinear control", NeurIPS 2020, Algorithm 1.
 
-The model is s' = Wφ(s, a) + noise, each coordinate of s' in units of its bounds. With Σ = λI + Σφφᵀ the estimate W̄ is
-a ridge regression, and the ball of models is ‖(W − W̄)Σ^{1/2}‖² ≤ β.
+The model is s' = Wφ(s, a) + noise, each coordinate of s' in units of its bounds. With Σ = λI + Σφφᵀ the estimate W̄
+is a ridge regression, and the ball of models is ‖(W − W̄)Σ^{1/2}‖² ≤ β.
 
 Constants: with ``theory`` β_t = 2λ‖W‖² + 8σ²(d log 5 + 2 log t + log 4 + log(det Σ/λ^k)), ‖W‖ ≤ ``norm`` and σ =
 ``noise``; ``models`` models are drawn on the border of the ball. Otherwise one model is drawn for each episode from
 the Gaussian posterior, N(W̄, σ̂²Σ⁻¹) with the residual variance σ̂², as in the paper's own experiments.
 
 Differences: planning is a search over sequences of actions at every step (sampling_planner.py) in place of the
-paper's planning oracle; with several models the best sequence of any of them is played, decided anew at every step.
+paper's planning oracle; with several models the best sequence of any of them is played, decided again at every step.
 The paper knows the cost: here it is learned, as a quadratic function of (s, a), unless ``reward`` is given. Early
 ends are not modelled.
 """
@@ -26,10 +26,10 @@ from typing import Any, ClassVar, Literal
 import gymnasium
 import numpy as np
 
-from cmerl.agents import storage
 from cmerl.agents.base import Policy
 from cmerl.agents.baselines.encoded import EncodedAgent, EpisodeData, FloatArray, at_least_zero, positive, whole
 from cmerl.agents.baselines.sampling_planner import CrossEntropy
+from cmerl.agents.saving import container
 from cmerl.errors import InputError
 from cmerl.linalg import Cholesky
 from cmerl.validation import check_step
@@ -103,7 +103,7 @@ class LC3(EncodedAgent):
             columns = d + self.actions.rows.shape[1]
             self._frequencies = rng.standard_normal((columns, self.fourier))
             self._phases = rng.uniform(0.0, 2.0 * np.pi, self.fourier)
-        k = self._phi(np.full((1, d), 0.5), self.actions.rows[:1]).shape[1]
+        k = self.phi(np.full((1, d), 0.5), self.actions.rows[:1]).shape[1]
         q = quadratic_features(np.zeros((1, d)), self.actions.rows[:1]).shape[1]
         # Next states are counted from zero in the environment's units: W maps features to states, without a constant.
         self._origin: FloatArray = self.states.columns.apply(np.zeros((1, len(self.states.columns.low))))[0]
@@ -120,7 +120,7 @@ class LC3(EncodedAgent):
         played = actions if scale is None else scale.low + (actions + 1.0) / 2.0 * (scale.high - scale.low)
         return self.states.columns.invert(states), played
 
-    def _phi(self, states: FloatArray, actions: FloatArray) -> FloatArray:
+    def phi(self, states: FloatArray, actions: FloatArray) -> FloatArray:
         """φ (n, k) at encoded states (n, d) and action rows (n, d_a)."""
         if isinstance(self.features, str):
             # Finitely many actions need not be numbers: each has a feature of its own.
@@ -135,7 +135,7 @@ class LC3(EncodedAgent):
         return np.hstack(parts)
 
     def _learn(self, data: EpisodeData) -> None:
-        phi, q = self._phi(data.states, data.actions), quadratic_features(data.states, data.actions)
+        phi, q = self.phi(data.states, data.actions), quadratic_features(data.states, data.actions)
         if not np.isfinite(phi).all():
             raise InputError("features are NaN or infinite at a state that was met")
         self.precision += phi.T @ phi
@@ -146,7 +146,7 @@ class LC3(EncodedAgent):
         self._reward_cross += q.T @ data.rewards
         self._steps += len(data)
 
-    def _models(self, explore: bool) -> list[FloatArray]:
+    def model_draws(self, explore: bool) -> list[FloatArray]:
         """Operators (k, d) to plan with; W̄ alone without exploration."""
         factor = Cholesky.of(self.precision)
         W = factor.solve(self._cross)
@@ -155,15 +155,15 @@ class LC3(EncodedAgent):
         k, d = W.shape
         rng = self._rng(6, len(self.history))
         if not self.theory:
-            return [W + self.bonus_scale * self._residual(W) * factor.back_solve(rng.standard_normal((k, d)))]
-        t = len(self._log) + 1
+            return [W + self.bonus_scale * self.residual(W) * factor.back_solve(rng.standard_normal((k, d)))]
+        t = len(self.log) + 1
         radius = self.bonus_scale * lc3_radius(
             factor.log_det, lam=self.lam, size=k, dims=d, norm=self.norm, noise=self.noise, episode=t
         )
         draws = [rng.standard_normal((k, d)) for _ in range(self.models)]
         return [W + factor.back_solve(radius / np.linalg.norm(G) * G) for G in draws]
 
-    def _residual(self, W: FloatArray) -> FloatArray:
+    def residual(self, W: FloatArray) -> FloatArray:
         """σ̂ of each coordinate (d,), ``noise`` while there are fewer data than features."""
         free = self._steps - len(W)
         if free < 1:
@@ -176,17 +176,17 @@ class LC3(EncodedAgent):
     def _make_policy(self, explore: bool) -> Policy:
         settings = CrossEntropy(samples=self.samples, iterations=self.rounds, depth=self.depth)
         rewards = Cholesky.of(self._reward_precision).solve(self._reward_cross)
-        return SearchPolicy(self, self._models(explore), rewards, settings, len(self.history))
+        return SearchPolicy(self, self.model_draws(explore), rewards, settings, len(self.history))
 
     def _report(self) -> dict[str, Any]:
         return {"features": len(self.precision)}
 
-    def _state(self) -> tuple[storage.Tensors, dict[str, Any]]:
+    def _state(self) -> tuple[container.Tensors, dict[str, Any]]:
         tensors, meta = super()._state()
         known = {name: isinstance(getattr(self, name), str) for name in self._given}
         return tensors, {**meta, "plain": known}
 
-    def _restore_own(self, tensors: storage.Tensors, meta: dict[str, Any]) -> None:
+    def _restore_own(self, tensors: container.Tensors, meta: dict[str, Any]) -> None:
         for name, word in (("features", "linear"), ("reward", "learned")):
             if meta["plain"][name]:
                 setattr(self, name, word)
@@ -196,7 +196,7 @@ class LC3(EncodedAgent):
 
 @dataclass(frozen=True, eq=False)
 class SearchPolicy:
-    """Plays the first action of the best sequence that a search finds, anew at every step.
+    """Plays the first action of the best sequence, with a new search at every step.
 
     Attributes:
         agent: whose features and spaces are used; what it learns later does not matter.
@@ -237,7 +237,7 @@ class SearchPolicy:
                 total += quadratic_features(s, a) @ self.reward_weights
             else:
                 total += np.asarray(agent.reward(*agent._raw(s, a)), dtype=np.float64)
-            s = agent._origin + agent._phi(s, a) @ W
+            s = agent._origin + agent.phi(s, a) @ W
             s = np.where(bounded, np.clip(s, 0.0, 1.0), np.clip(s, -1e6, 1e6))  # a drawn model may be unstable
         return total
 

@@ -1,4 +1,4 @@
-"""Certainty-equivalent and optimistic control of linear-quadratic worlds, with the Riccati recursion.
+"""Certainty-equivalent and optimistic control of linear-quadratic environments, with the Riccati recursion.
 
 References: certainty equivalence: H. Mania, S. Tu, B. Recht, "Certainty equivalence is efficient for linear quadratic
 control", NeurIPS 2019, and M. Simchowitz, D. Foster, "Naive exploration is optimal for online LQR", ICML 2020.
@@ -66,7 +66,7 @@ class LinearPolicy:
 
 
 class LinearQuadraticAgent(EncodedAgent):
-    """Base of agents for linear-quadratic worlds.
+    """Base of agents for linear-quadratic environments.
 
     Args:
         env: with a Box of observations and a bounded Box of actions.
@@ -96,7 +96,7 @@ class LinearQuadraticAgent(EncodedAgent):
         self._squares, self._steps = 0.0, 0
         self._cost_precision: FloatArray = 1e-9 * np.eye(q)
         self._cost_cross: FloatArray = np.zeros(q)
-        self._start: FloatArray = np.zeros(d)
+        self.latest_start: FloatArray = np.zeros(d)
 
     def _learn(self, data: EpisodeData) -> None:
         scale = self.actions.scale
@@ -110,7 +110,7 @@ class LinearQuadraticAgent(EncodedAgent):
         self._cost_precision += q.T @ q
         self._cost_cross -= q.T @ data.rewards
         self._steps += len(data)
-        self._start = s[0]
+        self.latest_start = s[0]
 
     def estimate(self) -> LinearQuadraticModel:
         """The model by least squares, costs included."""
@@ -140,7 +140,7 @@ class LinearQuadraticAgent(EncodedAgent):
         rng = self._rng(6, len(self.history))
         half = (scale.high - scale.low) / 2.0
         extra = rng.standard_normal((H, len(half))) * half * (self._jitter() if explore else 0.0)
-        model = self._chosen(explore)
+        model = self.chosen_model(explore)
         K = np.zeros((H, len(half), self._cross.shape[1]))
         if self._steps:
             K = solve_linear_quadratic(model, H).K
@@ -151,7 +151,7 @@ class LinearQuadraticAgent(EncodedAgent):
         return 0.0 if self._steps else 1.0  # the first episode must move
 
     @abstractmethod
-    def _chosen(self, explore: bool) -> LinearQuadraticModel:
+    def chosen_model(self, explore: bool) -> LinearQuadraticModel:
         """The model to control."""
 
 
@@ -159,11 +159,13 @@ class CertaintyEquivalentLQ(LinearQuadraticAgent):
     """Certainty-equivalent linear-quadratic control with decaying noise on actions [Mania et al. 2019]."""
 
     name: ClassVar[str] = "ce-lq"
+    fixed_options: ClassVar[tuple[str, ...]] = ("reward_range", "actions", "theory", "delta")  # papers give a rate
 
     def _jitter(self) -> float:
-        return self.bonus_scale * 0.2 / math.sqrt(math.sqrt(len(self._log) + 1))
+        return self.bonus_scale * 0.2 / math.sqrt(math.sqrt(len(self.log) + 1))
 
-    def _chosen(self, explore: bool) -> LinearQuadraticModel:
+    def chosen_model(self, explore: bool) -> LinearQuadraticModel:
+        """The estimate."""
         return self.estimate()
 
 
@@ -193,7 +195,8 @@ class OptimisticLQ(LinearQuadraticAgent):
         self.models, self.norm, self.noise = whole("models", models), positive("norm", norm), positive("noise", noise)
         super().__init__(env, **options)
 
-    def _chosen(self, explore: bool) -> LinearQuadraticModel:
+    def chosen_model(self, explore: bool) -> LinearQuadraticModel:
+        """Of the models that the data allow, the one that promises most."""
         found = self.estimate()
         if not explore or not self._steps:
             return found
@@ -203,7 +206,7 @@ class OptimisticLQ(LinearQuadraticAgent):
         draws = [rng.standard_normal(theta.shape) for _ in range(self.models)]
         ball = [theta + factor.back_solve(radius / np.linalg.norm(G) * G) for G in draws]
         candidates = [found, *(self._model_of(drawn, found.W) for drawn in ball)]
-        promises = [solve_linear_quadratic(model, self.horizon).value(self._start) for model in candidates]
+        promises = [solve_linear_quadratic(model, self.horizon).value(self.latest_start) for model in candidates]
         return candidates[int(np.argmax(promises))]
 
     def _radius(self, factor: Cholesky, theta: FloatArray) -> float:

@@ -7,11 +7,12 @@ Constants: Q_h = min{φᵀw_h + β‖φ‖_{Λ_h⁻¹}, H}. With ``theory`` λ =
 absolute constant c open, here c = 1. Otherwise λ = 0.01 and β = ``width``·(H − step).
 
 Differences: the number of steps T is that of the episodes begun so far, so no number of episodes need be given. Q is
-clipped at the steps that are left, not at H, and at 0. Without ``theory`` all steps share their data.
+clipped at the remaining steps, not at H, and at 0. Without ``theory`` all steps share their data.
 """
 
 from __future__ import annotations
 
+import functools
 import math
 import reprlib
 from collections.abc import Callable, Sequence
@@ -20,10 +21,10 @@ from typing import Any, ClassVar, Literal
 import gymnasium
 import numpy as np
 
-from cmerl.agents import storage
 from cmerl.agents.base import Policy
 from cmerl.agents.baselines.encoded import EncodedAgent, EpisodeData, FloatArray, at_least_zero, one_law, positive
 from cmerl.agents.baselines.linear_regression import DenseRegression, LinearRegression, OneHotRegression
+from cmerl.agents.saving import container
 from cmerl.errors import InputError
 from cmerl.transitions import PointSet
 
@@ -43,7 +44,7 @@ class LSVIUCB(EncodedAgent):
         env: with finitely many actions, or candidates of them.
         features: φ(observation, action) as a function, or "one-hot" on Discrete observations.
         lam: the ridge λ, or "auto": 1 with ``theory``, else 0.01.
-        width: the practical radius is this times the steps that are left.
+        width: the practical radius is this times the remaining steps.
         time_homogeneous: whether all steps share their data; "auto" does unless ``theory``.
         options: as for every agent with features.
     """
@@ -115,10 +116,10 @@ class LSVIUCB(EncodedAgent):
     def _learn(self, data: EpisodeData) -> None:
         chosen = self._phi(data.states)[np.arange(len(data)), self._index(data.actions)]
         support = self._phi(data.next_states)  # asked before anything changes: a user's function may raise
-        alive = np.flatnonzero(~data.terminated)
+        alive = ~data.terminated
         ids = np.full(len(data), -1, dtype=np.intp)
-        for i in alive:
-            ids[i] = self._next.add(data.next_states[i : i + 1])[0]
+        ids[alive] = self._next.add(data.next_states[alive])
+        for i in np.flatnonzero(ids >= len(self._support_phi)):
             if ids[i] == len(self._support_phi):
                 self._support_phi.append(support[i])
         if self.time_homogeneous:
@@ -133,7 +134,7 @@ class LSVIUCB(EncodedAgent):
         H = self.horizon
         if not self.theory:
             return self.bonus_scale * self.width * (H - step)
-        episodes = len(self._log) + 1
+        episodes = len(self.log) + 1
         return self.bonus_scale * lsvi_radius(self.size, horizon=H, steps=episodes * H, delta=self.delta)
 
     def _make_policy(self, explore: bool) -> Policy:
@@ -155,24 +156,26 @@ class LSVIUCB(EncodedAgent):
                 bonus = beta[step] * widths[g] if explore else 0.0
                 v = np.clip((regressions[g].mean(w[step], support) + bonus).max(axis=1), 0.0, H - step)
 
+        @functools.lru_cache(maxsize=256)  # states are met again, and asked for at all steps in turn
+        def known(rows: bytes, g: int) -> tuple[FloatArray, FloatArray | float]:
+            phi = self._phi(np.frombuffer(rows).reshape(-1, self.states.dims))
+            return phi, regressions[g].width(phi) if explore else 0.0
+
         def q(states: FloatArray, step: int) -> FloatArray:
-            regression = regressions[min(step, len(regressions) - 1)]
-            phi = self._phi(states)
-            found = regression.mean(w[step], phi)
-            if explore:
-                found = found + beta[step] * regression.width(phi)
-            return np.clip(found, 0.0, H - step)
+            g = min(step, len(regressions) - 1)
+            phi, width = known(states.tobytes(), g)
+            return np.clip(regressions[g].mean(w[step], phi) + beta[step] * width, 0.0, H - step)
 
         return self._step_policy(q)
 
     def _report(self) -> dict[str, Any]:
         return {"features": self.size, "distinct next states": len(self._support_phi), "radius": self._beta(0)}
 
-    def _state(self) -> tuple[storage.Tensors, dict[str, Any]]:
+    def _state(self) -> tuple[container.Tensors, dict[str, Any]]:
         tensors, meta = super()._state()
         return tensors, {**meta, "features": self.features if isinstance(self.features, str) else None}
 
-    def _restore_own(self, tensors: storage.Tensors, meta: dict[str, Any]) -> None:
+    def _restore_own(self, tensors: container.Tensors, meta: dict[str, Any]) -> None:
         if meta["features"] is not None:
             self.features = meta["features"]
         elif "features" not in self.__dict__:

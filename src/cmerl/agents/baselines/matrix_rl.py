@@ -1,10 +1,10 @@
-"""MatrixRL: optimism about the core matrix of a bilinear transition law.
+"""MatrixRL: optimism about the core matrix of a bilinear transition distribution.
 
 Reference: L. F. Yang, M. Wang, "Reinforcement learning in feature space: matrix bandit, kernels, and regret bound",
 ICML 2020 (preprint 2019), Algorithm 1.
 
 The law is P(s' | z) = φ(z)ᵀMψ(s') with known φ and ψ. With A = λI + Σφφᵀ and K_ψ = Σ_s ψ(s)ψ(s)ᵀ the estimate is
-M̂ = A⁻¹ Σφ_i ψ(s'_i)ᵀK_ψ⁻¹, and Q_h = r + φᵀM̂ΨᵀV_{h+1} + radius·‖φ‖_{A⁻¹}, at most the steps that are left.
+M̂ = A⁻¹ Σφ_i ψ(s'_i)ᵀK_ψ⁻¹, and Q_h = r + φᵀM̂ΨᵀV_{h+1} + radius·‖φ‖_{A⁻¹}, at most the remaining steps.
 
 Constants: λ = 1. With ``theory`` the radius is 2H√(d·β), β = d·log(1 + t·H) for the t-th episode: the Frobenius ball
 of the paper with its constants C_φ, C_ψ, C_M and c set to 1. Otherwise it is ``width``·(H − step).
@@ -36,13 +36,13 @@ def matrix_rl_radius(size: int, *, horizon: int, episodes: int) -> float:
 
 
 class MatrixRL(FiniteFeatureAgent):
-    """Optimism about the core matrix of a bilinear transition law [Yang and Wang 2020].
+    """Optimism about the core matrix of a bilinear transition distribution [Yang and Wang 2020].
 
     Args:
         env: with Discrete observations and actions.
         phi: features of state-actions (S, A, d); None for those that the environment exposes, else one-hot.
         psi: features of next states (S, d'), of full column rank; None as for ``phi``.
-        options: as for every agent with features of a finite world.
+        options: as for every agent with features of a finite MDP.
     """
 
     name: ClassVar[str] = "matrix-rl"
@@ -70,7 +70,7 @@ class MatrixRL(FiniteFeatureAgent):
     def _begin(self) -> None:
         super()._begin()
         size = self.phi.shape[2]
-        self._one_hot = size == self.phi.shape[0] * self.phi.shape[1] and bool(
+        self.one_hot = size == self.phi.shape[0] * self.phi.shape[1] and bool(
             (self.phi.reshape(size, size) == np.eye(size)).all()
         )
         self.A: FloatArray = self.lam * np.eye(size)
@@ -89,21 +89,21 @@ class MatrixRL(FiniteFeatureAgent):
 
     def _gather(self, X: FloatArray) -> FloatArray:
         """ΦᵀX for X (S·A, q)."""
-        return X if self._one_hot else np.asarray(self.phi.reshape(len(X), -1).T @ X)
+        return X if self.one_hot else np.asarray(self.phi.reshape(len(X), -1).T @ X)
 
     def _read(self, X: FloatArray) -> FloatArray:
         """ΦX for X (d, q)."""
-        return X if self._one_hot else np.asarray(self.phi.reshape(-1, len(X)) @ X)
+        return X if self.one_hot else np.asarray(self.phi.reshape(-1, len(X)) @ X)
 
     def _widths(self) -> FloatArray:
         """‖φ‖_{A⁻¹} at every state-action (S·A,)."""
-        if self._one_hot:
+        if self.one_hot:
             return np.asarray(1.0 / np.sqrt(np.diagonal(self.A)))
         return np.asarray(np.sqrt(Cholesky.of(self.A).quadratic(self.phi.reshape(-1, len(self.A)).T)))
 
     def _solve(self, B: FloatArray) -> FloatArray:
         """A⁻¹B, where A is diagonal without a factorisation."""
-        if self._one_hot:
+        if self.one_hot:
             return np.asarray(B / np.diagonal(self.A)[:, None])
         return Cholesky.of(self.A).solve(B)
 
@@ -124,7 +124,7 @@ class MatrixRL(FiniteFeatureAgent):
         """The factor of ‖φ‖_{A⁻¹} at ``step``, with its scale."""
         if not self.theory:
             return self.bonus_scale * self.width * (self.horizon - step)
-        episodes = len(self._log) + 1
+        episodes = len(self.log) + 1
         return self.bonus_scale * matrix_rl_radius(self.phi.shape[2], horizon=self.horizon, episodes=episodes)
 
     def _report(self) -> dict[str, Any]:

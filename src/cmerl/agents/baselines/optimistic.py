@@ -1,4 +1,4 @@
-"""What agents that are optimistic by counts share: one scale for every bonus, the paper's constants on request."""
+"""The base of count-based optimistic agents: one scale for every bonus, the paper's constants on request."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ class OptimisticAgent(TabularAgent):
 
     Args:
         env: with Discrete observations and actions.
-        bonus_scale: factor of every bonus term; by default 1 with ``theory``, else what did best on random worlds.
+        bonus_scale: factor of every bonus term; by default 1 with ``theory``, else what did best on random MDPs.
         theory: take the constants and logarithms of the paper; they explore far too long to be of use.
         episodes: how many the paper's logarithms shall hold for, with ``theory``.
-        options: as for every counting agent.
+        options: options of every tabular agent.
     """
 
     practical_scale: ClassVar[float] = 1.0
@@ -57,7 +57,7 @@ class OptimisticAgent(TabularAgent):
         """S, A and T = K·H, with the end of an episode as one more state where there is one."""
         return self.counts.shape[2], self.counts.shape[1], self.episodes * self.horizon
 
-    def _log(self, factor: float = 1.0) -> float:
+    def log_factor(self, factor: float = 1.0) -> float:
         """log(factor·S·A·T/δ)."""
         S, A, T = self._sizes
         return float(np.log(factor * S * A * T / self.delta))

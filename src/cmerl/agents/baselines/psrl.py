@@ -1,4 +1,4 @@
-"""Posterior sampling: play the best policy of a model drawn from what is believed [Osband et al. 2013]."""
+"""Posterior sampling: play the optimal policy of a sampled model [Osband et al. 2013]."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ import gymnasium
 import numpy as np
 from numpy.typing import ArrayLike
 
-from cmerl.agents import storage
 from cmerl.agents.baselines.empirical import FloatArray
 from cmerl.agents.baselines.tabular import TablePolicy, TabularAgent, check_number
+from cmerl.agents.saving import container
 from cmerl.errors import InputError
 
 REWARD_MODELS = ("beta", "gaussian")
 
 
 class PSRL(TabularAgent):
-    """Posterior sampling in Discrete worlds: Dirichlet transitions, Beta or Gaussian rewards, one draw an episode.
+    """Posterior sampling for finite MDPs: Dirichlet transitions, Beta or Gaussian rewards, one draw per episode.
 
     Args:
         env: with Discrete observations and actions.
-        prior_weight: how many transitions the prior of next states is worth, all states together; may be infinite.
-        prior_transitions: its mean (S, A, S), with one more state where episodes may end; by default uniform.
-        reward_prior_weight: how many rewards their prior is worth; may be infinite.
-        prior_reward: the mean of that prior, one number or (S, A); by default the middle of ``reward_range``.
+        prior_weight: total weight of the transition prior, in transitions; may be infinite.
+        prior_transitions: its mean (S, A, S), with one more state if episodes may terminate; by default uniform.
+        reward_prior_weight: weight of the reward prior, in rewards; may be infinite.
+        prior_reward: mean of the reward prior, one number or (S, A); by default the middle of ``reward_range``.
         reward_model: "beta", or "gaussian", which takes rewards outside ``reward_range`` too.
         reward_sd: standard deviation of a reward, for the Gaussian; by default half the width of ``reward_range``.
-        options: as for every counting agent.
+        options: options of every tabular agent.
     """
 
     name: ClassVar[str] = "psrl"
@@ -66,12 +66,12 @@ class PSRL(TabularAgent):
 
     def _table(self, explore: bool) -> TablePolicy:
         rng = self._rng(3, len(self.history)) if explore else None
-        P, R = self._transitions(rng), self._rewards(rng)
+        P, R = self.draw_transitions(rng), self.draw_rewards(rng)
         shape = R.shape
         laws = P.reshape(-1, P.shape[2])
         return self._greedy(self._induct(lambda step, V: R + (laws @ V).reshape(shape), clip=False))
 
-    def _transitions(self, rng: np.random.Generator | None) -> FloatArray:
+    def draw_transitions(self, rng: np.random.Generator | None) -> FloatArray:
         """Laws (S, A, S') drawn from the posterior, or its mean."""
         if np.isinf(self.prior_weight):
             return self.prior_transitions
@@ -84,7 +84,7 @@ class PSRL(TabularAgent):
         P /= P.sum(axis=2, keepdims=True)
         return P
 
-    def _rewards(self, rng: np.random.Generator | None) -> FloatArray:
+    def draw_rewards(self, rng: np.random.Generator | None) -> FloatArray:
         """Mean rewards (S, A), scaled, drawn from the posterior, or its mean."""
         lo, hi = self.reward_range
         prior, weight = (self.prior_reward - lo) / (hi - lo), self.reward_prior_weight
@@ -100,7 +100,7 @@ class PSRL(TabularAgent):
         return np.asarray(rng.beta(wins, np.maximum(losses, np.finfo(float).tiny)))
 
     @classmethod
-    def _check_saved(cls, tensors: storage.Tensors, meta: dict[str, Any]) -> None:
+    def _check_saved(cls, tensors: container.Tensors, meta: dict[str, Any]) -> None:
         weights = ("prior_weight", "reward_prior_weight")  # these may be infinite, and nothing else
         super()._check_saved(tensors, {k: v for k, v in meta.items() if k not in weights or v != math.inf})
 
@@ -119,7 +119,7 @@ def _laws(given: ArrayLike | None, shape: tuple[int, ...]) -> FloatArray:
         return np.full(shape, 1.0 / shape[2])
     laws = np.asarray(given, dtype=np.float64)
     if laws.shape != shape or not ((laws >= 0).all() and np.allclose(laws.sum(axis=2), 1.0)):
-        raise InputError(f"prior_transitions must be laws of shape {shape}, one for each state and action")
+        raise InputError(f"prior_transitions must be distributions of shape {shape}, one for each state and action")
     return laws
 
 

@@ -24,7 +24,7 @@ class OptimisticQLearning(OptimisticAgent):
     Args:
         env: with Discrete observations and actions.
         bonus: "hoeffding", or "bernstein" from the empirical variance of the next value.
-        options: as for every optimistic agent.
+        options: options of every optimistic agent.
     """
 
     name: ClassVar[str] = "q-learning"
@@ -51,7 +51,8 @@ class OptimisticQLearning(OptimisticAgent):
     def _table(self, explore: bool) -> TablePolicy:
         return self._greedy(self.Q if explore else self.Q_mean)
 
-    def _learn_step(self, step: int, s: int, a: int, reward: float, after: int) -> None:
+    def learn_step(self, step: int, s: int, a: int, reward: float, after: int) -> None:
+        """Learn one transition."""
         z = step, s, a
         self.step_visits[z] += 1
         t = float(self.step_visits[z])
@@ -62,14 +63,14 @@ class OptimisticQLearning(OptimisticAgent):
         self.Q_mean[z] = (1 - rate) * self.Q_mean[z] + rate * (reward + mean)
 
     def _value(self, Q: FloatArray, step: int, state: int) -> float:
-        """V at a step and state, at most what can be left."""
+        """V at a step and state, at most the largest possible remaining return."""
         if state == self.Q.shape[1]:  # the end
             return self._end_value * (self.horizon - step)
         return 0.0 if step == self.horizon else min(float(Q[step, state].max()), self._most(step))
 
     def _bonus(self, z: tuple[int, int, int], t: float, rate: float, value: float) -> float:
         """The bonus of the t-th update of a step, state and action, at scale 1."""
-        left, iota = (self.horizon, self._log()) if self.theory else (self.horizon - z[0], 1.0)
+        left, iota = (self.horizon, self.log_factor()) if self.theory else (self.horizon - z[0], 1.0)
         hoeffding = float(np.sqrt(left**3 * iota / t)) if self.theory else left / float(np.sqrt(t))
         if self.bonus == "hoeffding":
             return hoeffding

@@ -1,4 +1,4 @@
-"""What agents that count share: tables for Discrete worlds, a plan as a table, and exact saving."""
+"""The base of tabular agents: counts, tabular plans and exact saving."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
-from cmerl.agents import storage
 from cmerl.agents.base import Agent, Policy
 from cmerl.agents.baselines.empirical import EmpiricalModel, FloatArray
+from cmerl.agents.saving import container
 from cmerl.confidence.kl import CountingBudget
 from cmerl.errors import InputError, RewardRangeError
 from cmerl.validation import check_step
@@ -52,7 +52,7 @@ class TablePolicy:
 
 
 class TabularAgent(Agent):
-    """Counts transitions and rewards, whatever the step at which they were seen.
+    """Counts transitions and rewards, pooled over steps.
 
     Args:
         env: with Discrete observations and actions.
@@ -104,11 +104,11 @@ class TabularAgent(Agent):
         return found.copy()
 
     def policy(self, explore: bool = True) -> Policy:
-        """What the next episode would play; without exploration if ``explore`` is False."""
+        """The policy of the next episode; without exploration if ``explore`` is False."""
         return self._table(explore)
 
     def diagnostics(self) -> dict[str, Any]:
-        """How much of the world was seen, and the agent's settings."""
+        """How much of the environment was seen, and the agent's settings."""
         visits = self.visits
         return {
             "transitions": int(visits.sum()),
@@ -147,9 +147,9 @@ class TabularAgent(Agent):
         self.counts[s, a, -1 if ended else after] += 1
         self.reward_sums[s, a] += scaled
         self.reward_squares[s, a] += scaled**2
-        self._learn_step(step, s, a, scaled, S if ended else after)
+        self.learn_step(step, s, a, scaled, S if ended else after)
 
-    def _learn_step(self, step: int, s: int, a: int, reward: float, after: int) -> None:
+    def learn_step(self, step: int, s: int, a: int, reward: float, after: int) -> None:
         """What else to learn from a transition that was counted; ``after`` is S where the episode ended."""
 
     def _empirical(self) -> EmpiricalModel:
@@ -166,7 +166,7 @@ class TabularAgent(Agent):
         Args:
             backup: Q of a step from the values after it.
             most: upper bounds on Q (H, S, A) that are known already.
-            clip: let no Q exceed the most that can be left.
+            clip: let no Q exceed the largest possible remaining return.
         """
         (S, A), H = self.reward_sums.shape, self.horizon
         Q, V = np.empty((H, S, A)), np.zeros(self.counts.shape[2])
@@ -201,13 +201,13 @@ class TabularAgent(Agent):
         """What a class and its bases list to be saved."""
         return [name for base in reversed(type(self).__mro__) for name in vars(base).get(kind, ())]
 
-    def _state(self) -> tuple[storage.Tensors, dict[str, Any]]:
+    def _state(self) -> tuple[container.Tensors, dict[str, Any]]:
         tensors = {name: np.asarray(getattr(self, name)) for name in self._names("saved_arrays")}
         meta = {name: getattr(self, name) for name in self._names("saved")}
         first = [self._first_state, self._first_action]
         return tensors, {**meta, "reward_range": list(self.reward_range), "first": first}
 
-    def _restore(self, tensors: storage.Tensors, meta: dict[str, Any], given: dict[str, Any]) -> None:
+    def _restore(self, tensors: container.Tensors, meta: dict[str, Any], given: dict[str, Any]) -> None:
         if given:
             raise InputError(f"agent {self.name!r} was saved whole: drop {', '.join(given)}")
         for name in self._names("saved_arrays"):
@@ -220,7 +220,7 @@ class TabularAgent(Agent):
             sizes = getattr(self.env.observation_space, "n", None), getattr(self.env.action_space, "n", None)
             if sizes != self.reward_sums.shape:
                 S, A = self.reward_sums.shape
-                raise InputError(f"this agent was saved with {S} states and {A} actions: load it with such a world")
+                raise InputError(f"the agent was saved with {S} states and {A} actions: pass such an environment")
 
 
 def break_ties(Q: FloatArray, rng: np.random.Generator, tolerance: float = 1e-9) -> NDArray[np.intp]:
@@ -269,6 +269,6 @@ def check_number(name: str, value: Any, *, least: float = 0.0, above: bool = Fal
         number = np.nan
     fits = number > least if above else number >= least
     if isinstance(value, bool) or not fits or (finite and not np.isfinite(number)):
-        bound = f"above {least:g}" if above else f"from {least:g} on"
+        bound = f"above {least:g}" if above else f"of at least {least:g}"
         raise InputError(f"{name} must be a number {bound}, not {value!r}")
     return number

@@ -1,4 +1,4 @@
-"""Agents that count, and the controls: what the catalogue lists of them."""
+"""The catalogue of tabular agents and controls."""
 
 from __future__ import annotations
 

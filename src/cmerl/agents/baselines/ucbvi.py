@@ -1,4 +1,4 @@
-"""Optimism by counts: value iteration with a bonus for what was seen rarely [Azar et al. 2017]."""
+"""UCBVI: value iteration with a count-based bonus [Azar et al. 2017]."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from cmerl.agents.baselines.tabular import TablePolicy
 
 
 class _ValueIteration(OptimisticAgent):
-    """Optimistic value iteration: Q = R̂ + P̂V + bonus, and the most that can be left where nothing was seen."""
+    """Optimistic value iteration: Q = R̂ + P̂V + bonus, and the largest possible return where there are no data."""
 
     def _bonus(self, model: EmpiricalModel, step: int, V: FloatArray) -> FloatArray:
         """The bonus of every state-action (S, A), at scale 1; what it is where n = 0 does not matter."""
@@ -40,15 +40,15 @@ class _ValueIteration(OptimisticAgent):
 
 
 class UCBVI(_ValueIteration):
-    """Optimistic value iteration in Discrete worlds, with bonus scale·(√(1/n) + (H − h)/n) for n visits.
+    """Optimistic value iteration in discrete environments, with bonus scale·(√(1/n) + (H − h)/n) for n visits.
 
-    Counts do not depend on the step, while the bonus of step h does and is made anew at each. It is that of the
-    paper's ``ucbvi-bf`` without its logarithms and variances, so it is a heuristic at every scale.
+    Counts do not depend on the step; the bonus does. It is the bonus of ``ucbvi-bf`` without logarithms and
+    variances, a heuristic at every scale.
 
     Args:
         env: with Discrete observations and actions.
-        bonus_scale: factor of every bonus term; by default 0.03, chosen on random worlds.
-        options: as for every counting agent.
+        bonus_scale: factor of every bonus term; by default 0.03, chosen on random MDPs.
+        options: options of every tabular agent.
     """
 
     name: ClassVar[str] = "ucbvi"
@@ -92,7 +92,7 @@ class UCBVICH(_PaperUCBVI):
 
     Args:
         env: with Discrete observations and actions.
-        options: as for every optimistic agent.
+        options: options of every optimistic agent.
     """
 
     name: ClassVar[str] = "ucbvi-ch"
@@ -102,7 +102,7 @@ class UCBVICH(_PaperUCBVI):
         n = np.maximum(model.visits, 1.0)
         if not self.theory:
             return (self.horizon - step) * np.sqrt(1 / n)
-        L = self._log(5.0)
+        L = self.log_factor(5.0)
         return hoeffding_bonus(n, horizon=self.horizon, L=L) + reward_bonus(n, L=L)
 
 
@@ -115,7 +115,7 @@ class UCBVIBF(_PaperUCBVI):
 
     Args:
         env: with Discrete observations and actions.
-        options: as for every optimistic agent.
+        options: options of every optimistic agent.
     """
 
     name: ClassVar[str] = "ucbvi-bf"
@@ -126,7 +126,8 @@ class UCBVIBF(_PaperUCBVI):
         super().__init__(env, **options)
         self.step_visits: FloatArray = np.zeros((self.horizon + 1, self.counts.shape[2]))  # n′ of step and state
 
-    def _learn_step(self, step: int, s: int, a: int, reward: float, after: int) -> None:
+    def learn_step(self, step: int, s: int, a: int, reward: float, after: int) -> None:
+        """Learn one transition."""
         if step == 0:
             self.step_visits[0, s] += 1
         self.step_visits[step + 1, after] += 1
@@ -135,7 +136,7 @@ class UCBVIBF(_PaperUCBVI):
         n, H = np.maximum(model.visits, 1.0), self.horizon
         if not self.theory:
             return np.sqrt((model.variance(V) + model.reward_variances) / n) + (H - step) / n
-        L = self._log(5.0)
+        L = self.log_factor(5.0)
         S, A, _ = self._sizes
         doubt = next_value_doubt(self.step_visits[step + 1], horizon=H, S=S, A=A, L=L)
         return bernstein_bonus(n, model.variance(V), model.expect(doubt), horizon=H, L=L) + reward_bonus(n, L=L)
@@ -157,7 +158,7 @@ def bernstein_bonus(n: FloatArray, variance: FloatArray, doubt: FloatArray, *, h
 
     Args:
         n: visits (S, A).
-        variance: of the next value under the empirical law (S, A).
+        variance: of the next value under the empirical distribution (S, A).
         doubt: the mean of ``next_value_doubt`` under that law (S, A).
         horizon: H.
         L: log(5SAT/δ).

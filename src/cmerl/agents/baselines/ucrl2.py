@@ -13,14 +13,14 @@ from cmerl.agents.baselines.tabular import TablePolicy
 
 
 class UCRL2(OptimisticAgent):
-    """UCRL2 over a finite horizon: the best policy of the best model within L1 balls around the empirical one.
+    """UCRL2 over a finite horizon: the best policy of the best model in L1 balls around the empirical model.
 
-    With ``theory`` the radii are √(14S·log(2At/δ)/n) for laws and √(7·log(2SAt/δ)/2n) for rewards, t the steps so
-    far. Else they are scale·√(S/n) and scale·√(1/n). The scale multiplies radii.
+    With ``theory`` the radii are √(14S·log(2At/δ)/n) for transitions and √(7·log(2SAt/δ)/2n) for rewards, t the steps
+    so far. Else they are scale·√(S/n) and scale·√(1/n). The scale multiplies radii.
 
     Args:
         env: with Discrete observations and actions.
-        options: as for every optimistic agent.
+        options: options of every optimistic agent.
     """
 
     name: ClassVar[str] = "ucrl2"
@@ -28,7 +28,7 @@ class UCRL2(OptimisticAgent):
     fixed_options: ClassVar[tuple[str, ...]] = ("episodes",)
 
     def radii(self, visits: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Radii of the balls around laws and around mean rewards (S, A), the scale included."""
+        """Radii of the balls around transition distributions and mean rewards (S, A), including the scale."""
         n, (S, A, _) = np.maximum(visits, 1.0), self._sizes
         if not self.theory:
             return self.bonus_scale * np.sqrt(S / n), self.bonus_scale * np.sqrt(1 / n)

@@ -1,4 +1,4 @@
-"""UCRL-VTR: value-targeted regression for linear mixtures of known transition laws.
+"""UCRL-VTR: value-targeted regression for linear mixtures of known transition distributions.
 
 Reference: A. Ayoub, Z. Jia, C. Szepesvári, M. Wang, L. F. Yang, "Model-based reinforcement learning with
 value-targeted regression", ICML 2020; the linear form with a bonus is that of Z. Jia, L. F. Yang, C. Szepesvári, M.
@@ -6,7 +6,7 @@ Wang, L4DC 2020.
 
 The law is P(s' | z) = Σ_j θ_j P_j(s' | z) with known P_j. For the plan V of the episode, x_h = (P_j V_{h+1}(z_h))_j
 predicts y_h = V_{h+1}(s_{h+1}); θ̂ = M⁻¹Σxy with M = λI + Σxxᵀ, and Q_h = r + θ̂ᵀx(z) + radius·‖x(z)‖_{M⁻¹}, at most
-the steps left.
+the remaining steps.
 
 Constants: λ = 1. With ``theory`` the radius is √λ‖θ‖ + (H/2)√(2 log(1/δ) + log det(M/λ)), ‖θ‖ ≤ ``norm``, the
 self-normalised bound that the paper rests on. Otherwise it is ``width``·√d.
@@ -33,14 +33,14 @@ from cmerl.linalg import Cholesky
 
 
 class UCRLVTR(FiniteFeatureAgent):
-    """Value-targeted regression for linear mixtures of known transition laws [Ayoub et al. 2020].
+    """Value-targeted regression for linear mixtures of known transition distributions [Ayoub et al. 2020].
 
     Args:
         env: with Discrete observations and actions.
         basis: the known laws P_j (d, S, A, S); None for those that the environment exposes, else one a transition.
         norm: a bound on ‖θ‖, for ``theory``.
         most: largest number of mixed laws that is accepted.
-        options: as for every agent with features of a finite world.
+        options: as for every agent with features of a finite MDP.
     """
 
     name: ClassVar[str] = "ucrl-vtr"
@@ -95,7 +95,7 @@ class UCRLVTR(FiniteFeatureAgent):
         n = np.maximum(self.counts.sum(axis=2), 1.0)
         ends = self.counts[:, :, S] / n
         factor = Cholesky.of(self.M)
-        theta, radius = factor.solve(self.xy), self._radius(factor) if explore else 0.0
+        theta, radius = factor.solve(self.xy), self.radius(factor) if explore else 0.0
         reward, Q, V = self._reward(explore), np.zeros((H, S, A)), np.zeros((H + 1, S))
         flat = self.basis.reshape(d * S * A, S)
         for step in reversed(range(H)):
@@ -108,7 +108,7 @@ class UCRLVTR(FiniteFeatureAgent):
             V[step] = Q[step].max(axis=1)
         return Q, V
 
-    def _radius(self, factor: Cholesky) -> float:
+    def radius(self, factor: Cholesky) -> float:
         """The factor of ‖x‖_{M⁻¹}, with its scale."""
         d = len(self.basis)
         if not self.theory:

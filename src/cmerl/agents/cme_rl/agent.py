@@ -1,4 +1,4 @@
-"""CME-RL as users make it; `algorithm.py` has the episode [CO22, Alg. 1]."""
+"""The public class of CME-RL; `algorithm.py` plays the episode [CO22, Alg. 1]."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from cmerl.agents.cme_rl.builder import build
-from cmerl.agents.cme_rl.explorer import Wishes
+from cmerl.agents.cme_rl.explorer import ExplorationOptions
 from cmerl.agents.cme_rl.guarantees import Guarantees
 from cmerl.agents.cme_rl.options import Given
 from cmerl.agents.cme_rl.queries import Queries
-from cmerl.agents.cme_rl.storing import Stored
+from cmerl.agents.cme_rl.saving import Saved
 
 if TYPE_CHECKING:
     import gymnasium
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from cmerl.spaces import Angles
 
 
-class CMERL(Queries, Guarantees, Stored):
+class CMERL(Queries, Guarantees, Saved):
     """Reinforcement learning with conditional mean embeddings.
 
     >>> import gymnasium, cmerl
@@ -41,61 +41,59 @@ class CMERL(Queries, Guarantees, Stored):
         horizon: steps per episode; defaults to the environment's own.
         seed: root of all randomness.
         kernel: k_φ on state-actions, or "auto": delta kernels on Discrete observations, else RBF kernels on
-            observations scaled to [0, 1]: one that all actions share, the more the less a step moves the state, and a
-            narrower one for what each action does differently.
+            observations scaled to [0, 1], one shared by all actions plus a narrower one for each action.
         value_kernel: k_ψ on states, or "auto": the state part of ``kernel`` on Discrete observations, else a
             Matérn-3/2 kernel of width 0.1.
-        lam: the ridge λ, or "auto": 0.1 in practical mode (λ prior visits with the maximal return) and where plans
-            come from counts, 1 in provable modes with a bonus.
-        bonus: "practical" (no proof, learns fastest); in finite worlds "guarded" (its plans while they can be
-            defended) and "kl" (the recommended proof); "paper", "tight", "split", "nonnegative"; "auto" (balances
-            scales of the practical one by their regret); or a mode object of ``cmerl.confidence``.
-        reward: "learned", or the reward function as a callable: (observation, action) → reward, or
-            (observation, action, next observation) → reward. It is asked once for arrays of them where it takes them.
-        backend: how the embedding is held: "exact"; "compressed", at a cost that does not grow with the data;
-            "nystrom" or "fourier", classical sketches; "auto" is exact while that is quick, then compressed
-            (provable modes stay exact).
-        model: "direct" regresses V(s') on state-actions; "displacement" regresses s' − s and reads V where that
-            leads, which suits small, smooth steps; "auto" compares held-out predictions whenever the data have
-            doubled (practical mode on real-valued observations).
-        delta: failure probability of everything that a provable mode claims, together.
-        reward_range: (lo, hi), or "auto": starts at (0, 1) and widens to what is seen. What a provable mode claims
-            then holds only if all rewards lie in (0, 1), and is void once one does not; declare the range.
-        max_return: a number that no episode from a first state can exceed, however lucky, if there is one.
+        lam: the ridge λ, or "auto": 0.1 in practical mode (λ prior visits with the maximal return) and in modes that
+            plan from counts, 1 in provable modes with a bonus.
+        bonus: "practical" (no proof, learns fastest); for finite MDPs "kl" (the recommended provable mode) and
+            "guarded" (practical plans while the data support them, else those of "kl"); "paper", "tight", "split",
+            "nonnegative"; "auto" (balances scales of the optimistic prior); or a mode object of ``cmerl.confidence``.
+        reward: "learned", or a reward function of (observation, action) or (observation, action, next observation);
+            a function that accepts arrays is called once for many rows.
+        backend: how the embedding stores its data: "exact"; "compressed", whose cost does not grow with the data;
+            "nystrom" or "fourier", classical sketches; "auto" is exact up to a size, then compressed (provable modes
+            stay exact).
+        model: "direct" regresses V(s') on state-actions; "displacement" regresses s' − s and evaluates V at the
+            predicted state, which suits small, smooth steps; "auto" compares held-out predictions whenever the data
+            have doubled (practical mode on real-valued observations).
+        delta: failure probability of all claims of a provable mode together.
+        reward_range: (lo, hi), or "auto": starts at (0, 1) and widens to the rewards seen; claims of a provable mode
+            then hold only while all rewards lie in (0, 1), so declare the range.
+        max_return: an upper bound on the return of any episode, if you know one.
         B_P: bound on ‖Θ_P‖_HS, or "auto" where one always holds (delta kernels); likewise ``B_V`` on ‖V‖_ψ and
-            ``B_R`` on ‖R‖_φ, both for rewards counted from the lower end of ``reward_range``. Where episodes can end
-            early, the end counts as one more state whose feature is a unit vector orthogonal to all others: B_P must
-            include the probability of ending, and B_V what the end is worth.
-        misspecification: ζ, where value functions are only known to lie within ζ of functions of norm B_V ("tight",
+            ``B_R`` on ‖R‖_φ, both for rewards counted from the lower end of ``reward_range``. If episodes can
+            terminate, termination is one more state whose feature is a unit vector orthogonal to all others: B_P must
+            include its probability, and B_V its value.
+        misspecification: ζ, if value functions are only known to lie within ζ of functions of norm B_V ("tight",
             "split", "paper").
-        replan: plan anew inside an episode once a nat of information was gathered, and let later episodes that bring
-            less than half a nat wait to be learned; "auto" does so except in provable modes.
-        time_homogeneous: False learns a transition law for each step of the episode.
-        certify: in provable modes, where the world is finite and known, record at every episode whether Θ_P lay in
-            the confidence set and Q was optimistic.
-        actions: candidate actions, where the action space is not finite; by default a low-discrepancy set, and
-            actions between them where the agent acts.
-        states: all observations (S, …), where states are finitely many but not Discrete.
-        angles: columns of the observation, or names of its parts, that are angles: a list where the period is 2π, or
-            a map from each to its period.
-        optimism: what is assumed where nothing is known (`cmerl.optimism`); None to follow the mode and the model.
-        planner: the backward pass; None for `cmerl.planning.make_plan`, whose arguments it must take.
-        actor: how plans become actions (`cmerl.acting`); None to let the data choose.
-        settings: all other numbers, with their defaults (`cmerl.agents.Settings`).
-        explore: "optimistic"; "cautious", where an action is played only if the model foresees that it and the
-            fallback after it stay within ``limits`` and ``cost_budget``; "greedy"; "auto" is cautious where there is
-            something to avoid.
-        limits: columns of the observation, or their names, and (lo, hi) for each; None for an end that is open.
-        cost: a function of (obs, action, next_obs), or the key of ``info`` that has it.
+        replan: replan inside an episode after one nat of information, and delay updates that bring less than half a
+            nat; "auto" does so except in provable modes.
+        time_homogeneous: False learns separate transitions for each step of the episode.
+        certify: in provable modes on finite MDPs with known dynamics, record at every episode whether Θ_P lay in the
+            confidence set and Q was optimistic.
+        actions: candidate actions; by default all actions of a finite space, else a low-discrepancy set between whose
+            points the agent may refine.
+        states: all observations (S, …), if there are finitely many but the space is not Discrete.
+        angles: columns of the observation, or names of its parts, that are angles: a list if the period is 2π, or a
+            map from each to its period.
+        optimism: the value of Q where there are no data (``cmerl.optimism``); None follows the mode and the model.
+        planner: the backward pass, with the arguments of ``cmerl.planning.make_plan``; None for that function.
+        actor: how plans become actions (``cmerl.acting``); None lets the data choose.
+        settings: all other numbers, with their defaults (``cmerl.agents.Settings``).
+        explore: "optimistic"; "cautious", which plays an action only if the model predicts that it, followed by the
+            fallback, stays within ``limits`` and ``cost_budget``; "greedy"; "auto" is cautious if limits or a cost
+            are given.
+        limits: columns of the observation, by number or name, and (lo, hi) for each; None for an open end.
+        cost: a function of (obs, action, next_obs), or a key of ``info``.
         cost_budget: how much of ``cost`` an episode may spend.
-        fallback: what acts where nothing else is safe, and until enough was seen: a function of (obs, step), an
-            action, or "greedy", which is the default.
-        allowed: which actions are allowed at an observation: a function of (obs, action), or of (obs) with a truth
-            value for every action.
+        fallback: acts where nothing else is safe, and until there are enough data: a function of (obs, step), an
+            action, or "greedy" (the default).
+        allowed: which actions are allowed: a function of (obs, action), or of (obs) with a truth value per action.
         exploratory_episodes: how many episodes may explore; the others are greedy.
-        caution: how far ahead to look, and with how much doubt (`cmerl.safety.Caution`).
-        attitude: "optimistic", or "pessimistic", which plans for a world as bad as the data allow, from logs alone:
-            ``policy()`` then has ``lower``, what it earns at least, and is refused where the data support none.
+        caution: how far to look ahead, and with how much margin (``cmerl.safety.Caution``).
+        attitude: "optimistic", or "pessimistic", which plans from logs alone for the worst environment that the data
+            allow: ``policy()`` then has a lower bound ``lower`` on its return, and raises if the data support none.
     """
 
     name: ClassVar[str] = "cme-rl"
@@ -166,10 +164,10 @@ class CMERL(Queries, Guarantees, Stored):
             settings=settings,
         )
         self._compose(build(self._host, given))
-        wishes = Wishes(
+        asked = ExplorationOptions(
             explore, limits, cost, cost_budget, fallback, allowed, exploratory_episodes, caution, attitude
         )
-        self.explorer.watch_over(wishes, self.env)
+        self.explorer.supervise(asked, self.env)
 
     def __repr__(self) -> str:
         return f"CMERL({self.label}, horizon={self.horizon}, episodes={len(self.history)}, kernel={self.kernel!r})"

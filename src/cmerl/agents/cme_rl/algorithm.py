@@ -13,8 +13,8 @@ from cmerl.agents.cme_rl.builder import Host
 from cmerl.agents.cme_rl.explorer import Explorer
 from cmerl.agents.cme_rl.learner import Learner
 from cmerl.agents.cme_rl.pessimism import pessimistic_policy
+from cmerl.agents.evaluation.practical import Transitions
 from cmerl.agents.policies import PlanPolicy
-from cmerl.agents.practical_evaluation import Transitions
 from cmerl.errors import CmerlError
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ class Algorithm1(Agent):
         model: what was learned.
         planner: makes the model's plans, with the optimism that it holds.
         explorer: lets the actor play a plan, as far as exploring may cost.
-        learner: gives transitions to the model when the updates say so, which also say when to plan anew.
+        learner: gives transitions to the model when the updates say so, which also say when to replan.
         options: what the agent was told.
         rewards: the range of rewards.
         states: how observations are encoded.
@@ -74,7 +74,7 @@ class Algorithm1(Agent):
         self.learner.observe(step, obs, action, reward, next_obs, done)
 
     def _replanned(self, step: int) -> PlanPolicy | None:
-        """Lines 3-6 once more for the steps left, where enough was seen since the last plan."""
+        """Lines 3-6 once more for the remaining steps, where enough was seen since the last plan."""
         if self.paused or self.explorer.pessimistic or not self.explorer.explores or not self.learner.replan_due():
             return None
         self._absorb()
@@ -91,7 +91,7 @@ class Algorithm1(Agent):
         self.learner.absorb()
 
     def _end_episode(self) -> None:
-        """Line 9: learn what the episode has shown, once it was compared with what was foreseen."""
+        """Line 9: learn what the episode has shown, once it was compared with what was predicted."""
         proving = self.proving if self.options.claims else None
         self._evidence = diagnostics.evidence(self.planner, self.learner.pending, proving) | self.explorer.settle()
         self.learner.end_episode()
@@ -106,6 +106,14 @@ class Algorithm1(Agent):
         with contextlib.suppress(CmerlError):
             self._end_episode()
 
+    def _set_aside(self) -> None:
+        """Keep transitions in the buffer, except in provable modes, which learn episode by episode."""
+        if self.options.claims:
+            self._break_off()
+        else:
+            self.explorer.settle()
+            self.learner.set_aside()
+
     def _metrics(self, policy: Policy, start: Any) -> dict[str, Any]:
         assert isinstance(policy, PlanPolicy)
         return {**diagnostics.metrics(self.planner, policy, start), **self._evidence}
@@ -114,7 +122,7 @@ class Algorithm1(Agent):
 
     @cached_property
     def proving(self) -> Proving:
-        """What this agent can prove."""
+        """The proofs of this agent."""
         from cmerl.agents.cme_rl.proving import Proving
 
         return Proving(self.planner, self.history, (self._model, self._solution))

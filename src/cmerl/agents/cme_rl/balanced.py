@@ -11,21 +11,21 @@ import gymnasium
 
 from cmerl.agents.base import find_horizon
 from cmerl.agents.cme_rl import CMERL
-from cmerl.confidence import Auto, AutoProvable, Candidate, Tight, scales
+from cmerl.confidence import Balanced, BalancedProvable, Candidate, Tight, scales
 from cmerl.errors import InputError
 
 
 class BalancedAgent(CMERL):
-    """CME-RL that need not be told its bonus scale, misspecification or bound on values: it balances candidates.
+    """CME-RL with an unknown bonus scale, misspecification or bound on values: it balances candidates.
 
     The first state must be fixed, or drawn independently in each episode.
 
     Args:
         env: a Gymnasium environment with finitely many actions.
         over: "scale" of the optimistic prior (proves nothing), or "zeta" or "B_V" of the ``tight`` mode.
-        values: the candidates, from small to large; by default scales from reckless to useless, or ζ = 0 and
-            H·2⁻ⁱ. B_V has no default.
-        options: those of CMERL, except bonus, misspecification and replan.
+        values: the candidates, from small to large; by default scales from 0.03 to 10, or ζ = 0 and H·2⁻ⁱ. B_V has no
+            default.
+        options: options of CMERL, except bonus, misspecification and replan.
     """
 
     name: ClassVar[str] = "balanced"
@@ -46,13 +46,13 @@ class BalancedAgent(CMERL):
         super().__init__(env, bonus=balanced(over, values, horizon=horizon, delta=delta), **options)
 
 
-def balanced(over: str, values: Sequence[float] | None, *, horizon: int, delta: float, halvings: int = 6) -> Auto:
+def balanced(over: str, values: Sequence[float] | None, *, horizon: int, delta: float, halvings: int = 6) -> Balanced:
     """The candidates for one unknown constant, in a mode that balances them; ζ is 0 or H·2⁻ⁱ for i ≤ ``halvings``."""
     if values is not None and len(values) == 0:
         raise InputError("values must name at least one candidate")
     ordered = None if values is None else tuple(sorted(float(v) for v in values))
     if over == "scale":
-        return Auto() if ordered is None else Auto(candidates=scales(ordered))
+        return Balanced() if ordered is None else Balanced(candidates=scales(ordered))
     if over == "zeta":
         found = ordered or (0.0, *(horizon * 2.0**-i for i in range(halvings, 0, -1)))
         candidates = tuple(Candidate(label=f"zeta {z:g}", mode=Tight(zeta=z)) for z in found)
@@ -63,4 +63,4 @@ def balanced(over: str, values: Sequence[float] | None, *, horizon: int, delta: 
     else:
         raise InputError(f"over must be 'scale', 'zeta' or 'B_V', not {over!r}")
     floor = math.sqrt(2.0 * horizon * math.log(2.0 * len(candidates) / delta))
-    return dataclasses.replace(AutoProvable(candidates=candidates), floor=floor)
+    return dataclasses.replace(BalancedProvable(candidates=candidates), floor=floor)

@@ -1,15 +1,16 @@
-"""Dynamic regret balancing: play whichever candidate promises the least regret, and drop those found to lie.
+"""Dynamic regret balancing: play the candidate with the smallest claimed regret, and drop refuted ones.
 
 Candidate i claims that its regret over its first k episodes is at most
 
-    U_i(k) = min{H·k,  Σ over its episodes of Σ_h min{what can be left, excess_i}  +  floor·H·√k},
+    U_i(k) = min{H·k,  Σ over its episodes of Σ_h min{the largest possible remaining return, excess_i}  +
+    floor·H·√k},
 
 the sum from the bonuses that it met, and the last term for bad luck. Each episode is played by the active candidate
 that claims the least. A candidate is active while its mean return, with what it claims to lose and what chance may
 hide, could still be as good as what another has shown to be attainable. All learn from all transitions. The first
 state must be fixed, or drawn independently in each episode.
 
-Claims that nobody proves are not worth comparing. Such candidates, the most reckless first, are compared by
+Unproven claims are not worth comparing. Such candidates, the least optimistic first, are compared by
 
     L_j(k) = Σ_{i ≤ j} lost_i  +  (j + 1)·floor·H·√k,      j = 0, 1, …,
 
@@ -28,12 +29,12 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
-from cmerl.confidence import Auto
+from cmerl.confidence import Balanced
 
 
 @dataclass(frozen=True)
 class Learner:
-    """What a candidate has to show for itself.
+    """The state of a candidate.
 
     Attributes:
         label: its name.
@@ -103,7 +104,7 @@ class Balance:
         ]
 
     def stakes(self) -> list[float]:
-        """What is balanced, of each candidate: U_i, or L_i where claims are not proven."""
+        """The balanced quantity of each candidate: U_i, or L_i if claims are not proven."""
         if self.proven:
             return [self.putative(learner) for learner in self.learners]
         losses = itertools.accumulate(learner.lost for learner in self.learners)
@@ -134,7 +135,7 @@ class Balance:
         ]
 
 
-def balance(mode: Auto, report: Sequence[dict[str, Any]] | None, span: float, delta: float) -> Balance:
+def balance(mode: Balanced, report: Sequence[dict[str, Any]] | None, span: float, delta: float) -> Balance:
     """The balance after the episode that ended with ``report``, or before the first one."""
     if report is None:
         learners = tuple(Learner(candidate.label) for candidate in mode.candidates)

@@ -1,4 +1,4 @@
-"""Puts an agent together: from what a user has said, or from what a file says."""
+"""Builds an agent from the user's options or from a file."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from cmerl.agents.cme_rl.options import Given, Options
 from cmerl.agents.cme_rl.parts import Parts
 from cmerl.agents.cme_rl.planner import Moment, Planner
 from cmerl.agents.cme_rl.transition_store import TransitionStore
-from cmerl.confidence import Auto
+from cmerl.confidence import Balanced
 from cmerl.errors import InputError
 from cmerl.rewards import KnownReward, RewardRange
 from cmerl.spaces import StateSpace
@@ -28,7 +28,7 @@ log = logging.getLogger("cmerl")
 
 
 class Host(NamedTuple):
-    """What the parts need of the agent that they are for.
+    """The agent as seen by its parts.
 
     Attributes:
         env: its environment; a loaded agent may have none.
@@ -77,7 +77,7 @@ def assemble(
     all_states: FloatArray | None,
     parts: Parts,
 ) -> Planner:
-    """The same for new agents and for loaded ones."""
+    """Assemble a planner, for new and for loaded agents."""
     reward = known_reward(options, states, actions, rewards, all_states)
     recipe = options.recipe(states, actions, host.horizon, host.seed)
     recipe = replace(recipe, reward=None if reward is None else reward.of)
@@ -87,10 +87,13 @@ def assemble(
         learned = host.learned()
         return Moment(len(host.history), learned, learned + host.broken_off() + 1)
 
+    def latest(count: int) -> list[float]:
+        return [record.ret for record in host.history[-count:]]
+
     planner = Planner(
-        options, states, actions, host.horizon, model, rewards, reward, all_states, host.rng, now, parts
+        options, states, actions, host.horizon, model, rewards, reward, all_states, host.rng, now, latest, parts
     )
-    if isinstance(options.mode, Auto):
+    if isinstance(options.mode, Balanced):
         from cmerl.agents.cme_rl.proving import Balancing
 
         planner.balancing = Balancing(planner, host.history)

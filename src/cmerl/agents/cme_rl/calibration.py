@@ -1,4 +1,4 @@
-"""How well the model has predicted: next states before they were learned from, and returns."""
+"""Calibration: how well the model predicted next states and returns."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ BoolArray = NDArray[np.bool_]
 def motion_error(
     embedding: Model, data: Transitions, category: BoolArray, *, most: int = 32, still: float = 1e-12
 ) -> float | None:
-    """The part of a motion that the embedding did not foresee: 0 is perfect, 1 as bad as expecting the mean.
+    """The part of a motion that the embedding did not predict: 0 is perfect, 1 as bad as expecting the mean.
 
     The prediction is the embedding's mean of next states; what its weights leave to one stays where it is. Columns
     of numbers count in units of their own motion, categories by whether they are equal. None where nothing moves.
@@ -50,16 +50,19 @@ def motion_error(
 
 
 def prediction_error(displacement: DisplacementEmbedding, data: Transitions) -> float:
-    """The part of an episode's motion that was not foreseen: 0 is perfect, 1 as bad as expecting the mean.
+    """The share of an episode's motion that was not predicted: 0 is perfect, 1 as bad as expecting the mean.
 
-    In units of all motion seen: that of a few steps alone may be next to nothing.
+    The unit is all motion seen before, or that of the episode where it is larger: a few steps may hardly move, and a
+    column may move for the first time.
     """
     errors = np.square(displacement.residuals(data)).mean(axis=0)
-    return float(np.mean(errors / np.maximum(displacement.motion_variance, 1e-24)))
+    moved = np.asarray(data.next_states) - np.asarray(data.Z)[:, : len(errors)]
+    unit = np.maximum(displacement.motion_variance, np.square(moved).mean(axis=0))
+    return float(np.mean(errors / np.maximum(unit, 1e-24)))
 
 
 def model_error(store: TransitionStore, data: Transitions, category: BoolArray) -> float | None:
-    """The part of an episode's motion that the model of the moment did not foresee; None where it is not known."""
+    """The part of an episode's motion that the model of the moment did not predict; None where it is not known."""
     if store.displacement is not None:
         return prediction_error(store.displacement, data)
     return motion_error(store.embeddings[0], data, category) if len(store.embeddings) == 1 else None
@@ -72,33 +75,33 @@ def _features(states: FloatArray, category: BoolArray, values: Sequence[FloatArr
 
 
 def about_next_states(errors: Sequence[float], recent: int = 10) -> str:
-    """In words, from what was not foreseen in each of the latest episodes, so many of them."""
+    """The recent prediction errors of next states, in words."""
     if not errors:
         return "not known yet"
     latest = errors[-recent:]
     return (
-        f"of the motion in the last {len(latest)} episodes {np.median(latest):.1%} (median) was not foreseen before "
-        f"it was learned from; at worst {max(latest):.1%}"
+        f"{np.median(latest):.1%} (median) of the motion in the last {len(latest)} episodes was not predicted before "
+        f"learning it; at worst {max(latest):.1%}"
     )
 
 
-def about_values(greedy: float, hopeful: float, returns: Sequence[float], recent: int = 10) -> str:
+def about_values(greedy: float, optimistic: float, returns: Sequence[float], recent: int = 10) -> str:
     """In words: what plans expect of an episode, and whether the latest ones have returned it.
 
     Args:
         greedy: the mean V₁ of the latest first states without exploration: the unknown is worth nothing.
-        hopeful: the same with exploration: the unknown is worth what can be hoped for.
+        optimistic: the same with exploration: the unknown is worth what can be hoped for.
         returns: of all episodes.
-        recent: how many of the latest count.
+        recent: number of latest episodes.
     """
     latest = np.array(returns[-recent:])
     mean, error = float(latest.mean()), float(latest.std() / np.sqrt(len(latest)))
     verdict = "which agrees"
-    if mean + 2 * error < min(greedy, hopeful):
+    if mean + 2 * error < min(greedy, optimistic):
         verdict = "less than both"
-    elif mean - 2 * error > max(greedy, hopeful):
+    elif mean - 2 * error > max(greedy, optimistic):
         verdict = "more than both"
     return (
-        f"plans expect {greedy:.4g} of an episode without exploration and {hopeful:.4g} with it; "
+        f"plans expect a return of {greedy:.4g} without exploration and {optimistic:.4g} with it; "
         f"the last {len(latest)} returned {mean:.4g} ± {error:.2g}, {verdict}"
     )

@@ -1,4 +1,4 @@
-"""Planning from counts: the KL-optimistic plan, and the guard that lets the practical plan play while it can."""
+"""Planning from counts: the KL-optimistic plan, and the guard of the practical plan."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class CountingPlanner:
         return TablePlan(balls, Q, V, first, task, views, order, episode=episode, transitions=transitions, sign=sign)
 
     def tabulate(self, plan: Plan) -> TablePlan:
-        """A plan as tables, which are quicker to act on and to bound."""
+        """A plan as tables, which are faster to act on and to bound."""
         world = self.ledger.world
         shift = world.r_min * np.arange(world.horizon, -1, -1)
         V = np.zeros((world.horizon + 1, world.states))
@@ -128,7 +128,7 @@ class CountingPlanner:
         return said
 
     def gap(self, start: int) -> float | None:
-        """What the plan chosen last loses at most from one state; None where that was not computed."""
+        """A bound on the loss of the last plan from one state; None if it was not computed."""
         return None if self.gaps is None else float(self.gaps[start])
 
     def _ends(self, table: IntArray) -> tuple[FloatArray, FloatArray]:
@@ -146,7 +146,7 @@ class CountingPlanner:
         """Whether the true laws lie in their balls ("in_set") and the bounds on V* hold ("optimistic").
 
         Args:
-            model: the world.
+            model: the environment.
             solution: V* and Q*.
             rounding: relative to the largest value: less than this is no failure of optimism.
         """

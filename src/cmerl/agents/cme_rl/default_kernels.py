@@ -1,4 +1,4 @@
-"""The kernels that an agent chooses by itself, from the spaces and from the data so far."""
+"""The automatic kernels, chosen from the spaces and the data."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def _product(kernels: Sequence[Kernel]) -> Kernel:
 
 
 def seen_spread(states: StateSpace, rows: FloatArray, sensible: tuple[float, float]) -> FloatArray:
-    """How much of its axis each column fills (d,): 1 where declared bounds make sense, else as the data (n, d) do.
+    """The share of its axis that each column fills (d,): 1 for sensible bounds, else from the data (n, d).
 
     Rounded to powers of √2, so that a little more data seldom call for a new embedding; a percent at either end does
     not count.

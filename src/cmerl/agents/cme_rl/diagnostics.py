@@ -1,9 +1,8 @@
-"""What an agent says of itself: in words for its user, and in numbers for the record of an episode."""
+"""Diagnostics: in words for users, and in numbers for the records of episodes."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
 def report(
     planner: Planner, history: Sequence[EpisodeRecord], ingested: Sequence[LogRecord], proving: Proving | None
 ) -> dict[str, Any]:
-    """What was chosen, what was learned, and numerical health."""
+    """The agent's choices, what it has learned, and numerical health."""
     model, options = planner.model, planner.options
     errors = [r.metrics["model_error"] for r in history if "model_error" in r.metrics]
     foretold = len(model.starts) > 0 and len(history) > 0
@@ -46,26 +45,26 @@ def report(
 
 def explain(planner: Planner, obs: Any, step: int, *, explore: bool, evidence: int) -> Explanation:
     """Why a plan prefers an action, with so many pieces of evidence an action."""
-    from cmerl.agents.cme_rl import explaining
+    from cmerl.agents.cme_rl import decomposition
 
     check_step(step, planner.horizon)
     kind = "plan of the next episode" if explore else "plan without optimism"
     plan, spaces = planner.plan(explore=explore), (planner.states, planner.actions)
-    return explaining.explain(plan, planner.model, spaces, obs, step, kind, evidence)
+    return decomposition.explain(plan, planner.model, spaces, obs, step, kind, evidence)
 
 
 def foretold_values(planner: Planner, history: Sequence[EpisodeRecord]) -> str:
-    """What undiscounted plans expect of an episode, compared with what the latest have returned."""
+    """A comparison of the returns that plans expect with the latest returns."""
     model, order, starts = planner.model, np.arange(len(planner.actions)), planner.model.starts
     explores = (False, planner.counting is None)
-    tasks = [replace(planner.task(explore=explore), discount=1.0) for explore in explores]
+    tasks = [planner.task(explore=explore) for explore in explores]
     plans = [make_plan(model.embeddings, task, episode=len(history), order=order) for task in tasks]
     greedy, optimistic = (float(plan.value(starts, 0).mean()) for plan in plans)
     return about_values(greedy, optimistic, [record.ret for record in history])
 
 
 def evidence(planner: Planner, pending: UpdateBuffer, proving: Proving | None) -> dict[str, Any]:
-    """What an episode that has just been played, but not yet learned from, tells of the plan and the model."""
+    """Evidence about plan and model from an episode that was played but not yet learned."""
     if not pending:
         return {}
     found = {} if proving is None or not planner.planned else proving.evidence(pending)
@@ -74,7 +73,7 @@ def evidence(planner: Planner, pending: UpdateBuffer, proving: Proving | None) -
 
 
 def metrics(planner: Planner, policy: PlanPolicy, start: Any) -> dict[str, Any]:
-    """Of an episode that began at ``start`` with a policy, after it was learned."""
+    """Metrics of an episode that began at ``start`` with a policy, after learning it."""
     plan, state, model = policy.plan, planner.states.encode(start), planner.model.embeddings[0]
     return {
         "value": float(plan.value(state, 0)[0]),

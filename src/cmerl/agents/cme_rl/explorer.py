@@ -1,4 +1,4 @@
-"""How far one agent deviates from greedy: its exploration account, and the episodes in which exploring is free."""
+"""The explorer of an agent: its exploration account, and the episodes in which exploration is free."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ import numpy as np
 
 from cmerl.acting import MPC, Actor, Greedy, Spending
 from cmerl.agents.cme_rl.planner import AnyPlan, Planner
-from cmerl.agents.cme_rl.supervision import Data, Supervision, Wishes
+from cmerl.agents.cme_rl.supervision import Data, ExplorationOptions, Supervision
 from cmerl.agents.history import History
 from cmerl.agents.policies import PlanEpisode, PlanPolicy
 from cmerl.exploration import Account, Allowance
-from cmerl.optimism import Situation
 from cmerl.planning import Plan
+from cmerl.rewards import alike
 
-__all__ = ["Explorer", "Wishes"]
+__all__ = ["ExplorationOptions", "Explorer"]
 
 
 class Explorer:
@@ -31,28 +31,28 @@ class Explorer:
 
     Attributes:
         account: what is left for exploring.
-        wishes: what the user says of exploration.
+        asked: what the user says of exploration.
         supervision: the same, checked.
     """
 
     def __init__(self, planner: Planner, history: History) -> None:
         self._planner, self._history = planner, history
         self.account = Account(rate=planner.options.settings.exploration_rate)
-        self.wishes, self.supervision = Wishes(), Supervision()
+        self.asked, self.supervision = ExplorationOptions(), Supervision()
         self._played: Allowance | None = None  # of the episode that is being played
 
-    def watch_over(self, wishes: Wishes, env: gymnasium.Env[Any, Any] | None) -> None:
+    def supervise(self, asked: ExplorationOptions, env: gymnasium.Env[Any, Any] | None) -> None:
         """Keep to what a user wants."""
         planner = self._planner
-        self.wishes = wishes
-        self.supervision = Supervision.of(wishes, env, planner.states, planner.actions, planner.horizon)
+        self.asked = asked
+        self.supervision = Supervision.of(asked, env, planner.states, planner.actions, planner.horizon)
         if self.supervision.supervisor is not None or self.pessimistic:
             planner.model.keep_log()  # forecasts and lower bounds are made from it
 
     @property
     def pessimistic(self) -> bool:
-        """Whether plans are for a world as bad as the data allow."""
-        return self.wishes.attitude == "pessimistic"
+        """Whether plans are for an environment as bad as the data allow."""
+        return self.asked.attitude == "pessimistic"
 
     @property
     def explores(self) -> bool:
@@ -69,38 +69,42 @@ class Explorer:
 
     @property
     def free(self) -> bool:
-        """Whether looking for more costs nothing, as greedy already promises all that is known to exist.
+        """True if exploring is free: all rewards were equal, or greedy promises all that is known to exist.
 
-        After the first episode little is known to exist; later that is all there is, unless all rewards were alike.
+        The latter is believed after the first episode only, when little is known to exist.
         """
-        choice = self._planner.model.choice
-        return choice.saturated and (len(self._history) == 1 or not choice.compared)
+        model = self._planner.model
+        if model.displacement is None:
+            return False
+        return alike(*model.displacement.reward_range) or (model.choice.saturated and len(self._history) == 1)
 
     def act_on(self, plan: AnyPlan, seed: tuple[int, ...], *, explore: bool, replans: int) -> PlanPolicy:
-        """How a plan becomes actions [CO22, Alg. 1, lines 7-8].
+        """The actor of a plan [CO22, Alg. 1, lines 7-8].
 
         Args:
             plan: optimistic if it is to explore.
             seed: of what is drawn.
             explore: whether it is.
-            replans: plans made anew inside the present episode.
+            replans: plans recomputed inside the present episode.
         """
         planner = self._planner
         refined = planner.options.settings.refined
         chosen = Greedy() if explore and self.free else planner.model.actor
         actor: Actor = planner.parts.actor or chosen
+        if isinstance(actor, MPC) and planner.model.displacement is None:  # there is nothing to search in
+            actor = Greedy()
         if isinstance(actor, Greedy) and planner.actions.continuous and refined.suits(plan, planner.actions.rows):
             actor = refined
         spending = self.spending(actor, replans=replans) if explore else None
         return PlanPolicy(plan, planner.states, planner.actions, actor, seed, spending)
 
     def spending(self, actor: Actor, *, replans: int) -> Spending | None:
-        """What exploring may cost in the next episode, or in what is left of this one; None for no limit."""
+        """The exploration budget of the next episode, or of the rest of this one; None for no limit."""
         model = self._planner.model
         if model.displacement is None or self.free:
             return None
-        returns = [*self._history.returns(), model.choice.promised]
-        allowance = self.account.allowance(len(self._history) + 1, max(returns) - min(returns), self.prospect())
+        spread = float(np.ptp([*self._history.returns(), model.choice.promised]))
+        allowance = self.account.allowance(len(self._history) + 1, spread, self.prospect())
         if self._played is not None and replans:
             allowance = self._played
         if isinstance(actor, MPC) and actor.value == "fitted":
@@ -112,10 +116,7 @@ class Explorer:
     def prospect(self, usual: int = 3) -> float:
         """By how much the best return that is thought possible exceeds the median of the last few."""
         planner = self._planner
-        situation = Situation(
-            planner.rewards, planner.horizon, planner.now().learned, max_return=planner.options.max_return
-        )
-        most = float(planner.optimism.ceilings(situation).cap[0]) + planner.horizon * planner.rewards.bounds[0]
+        most = float(planner.ceilings().cap[0]) + planner.horizon * planner.rewards.bounds[0]
         latest = [record.ret for record in self._history[-usual:]]
         return most - float(np.median(latest)) if latest else np.inf
 
@@ -138,7 +139,7 @@ class Explorer:
         if self._planner.model.displacement is None:
             return {}
         if self.free:
-            return {"exploration": "free: greedy plans promise all that is known to exist"}
+            return {"exploration": "free: nothing is known to be lost by it"}
         account = self.account
         return {"exploration": f"has cost {account.spent:.4g} so far, {account.balance:.4g} may be spent"}
 

@@ -1,4 +1,4 @@
-"""What users ask of provable modes, and what a certificate asks of any."""
+"""Public methods of CMERL about proofs and certificates."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ class Guarantees(Algorithm1):
         return self.proving.confidence_set()
 
     def estimate_constants(self, delta: float | None = None) -> dict[str, Interval]:
-        """What the data say about B_P and B_V: bounds, those on B_P with probability 1 − delta."""
+        """Estimated bounds on B_P and B_V; those on B_P hold with probability 1 − delta."""
         return self.proving.estimate_constants(delta)
 
     def pac_policy(self, epsilon: float, delta: float = 0.5) -> PacPolicy:
         """The policy of an episode drawn uniformly from those played, with the statement that holds for it.
 
-        The draw is part of the agent's tree of seeds, and the plan is made again from the data of that time. All
+        The draw is part of the agent's tree of seeds, and the plan is rebuilt from the data of that time. All
         episodes must have begun in one state.
 
         Args:

@@ -1,4 +1,4 @@
-"""Gives transitions to the model: when they are learned, and when that calls for a new plan."""
+"""The learner: when transitions are given to the model, and when to replan."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cmerl.acting import MPC
-from cmerl.agents import practical_evaluation
 from cmerl.agents.cme_rl.planner import Planner
 from cmerl.agents.cme_rl.update_buffer import Seen, UpdateBuffer
+from cmerl.agents.evaluation import practical
 from cmerl.agents.from_logs import check_length, naming
 from cmerl.errors import CmerlError, InputError
 from cmerl.logs import LoggedEpisode
@@ -32,12 +32,13 @@ class Learner:
 
     Attributes:
         pending: transitions not yet learned.
-        replans: plans made anew inside the present episode.
+        replans: plans recomputed inside the present episode.
     """
 
     def __init__(self, planner: Planner) -> None:
         self._planner, self.updates = planner, planner.options.settings.updates
         self.pending, self.replans = UpdateBuffer(), 0
+        self._contradictions = 0  # states since the last plan where the model has an end, and there was none
         self._planned_for = planner.stakes()
 
     def observe(self, step: int, obs: Any, action: Any, reward: float, next_obs: Any, done: bool) -> None:
@@ -49,15 +50,23 @@ class Learner:
         reward = planner.reward_of(z, next_state, reward)
         planner.rewards.see(reward, step if done else None)
         self.pending.add(Seen(step, z, next_state, reward, done), nats)
+        displacement = planner.model.displacement
+        self._contradictions += displacement is not None and not done and displacement.ends_at(next_state)
 
     @property
     def _replans_inside(self) -> bool:
-        """Whether plans are made anew inside episodes; a search also does well with one, and takes time."""
+        """Whether the agent replans inside episodes; a search also does well with one, and takes time."""
         actor = self._planner.parts.actor or self._planner.model.actor
         return self._planner.options.replan and not isinstance(actor, MPC)
 
     def replan_due(self) -> bool:
-        """Whether what was seen since the last plan calls for a new one inside the episode."""
+        """Whether what was seen since the last plan calls for a new one inside the episode.
+
+        An end that the model has and the world has not would be waited for until the horizon, so it is learned at
+        once; were there many, half as often every time.
+        """
+        if self._planner.options.replan and self._contradictions >= 2**self.replans:
+            return True
         model = self._planner.model
         costly = self._planner.now().episode == 0 or model.displacement is not None
         return self._replans_inside and self.updates.replan_due(
@@ -115,7 +124,7 @@ class Learner:
             np.concatenate([np.empty((0, d)), *(np.asarray(batch.next_states) for batch in parts)]),
         )
 
-    def seen(self) -> practical_evaluation.Transitions:
+    def seen(self) -> practical.Transitions:
         """All transitions, also those that wait, in the environment's language."""
         planner = self._planner
         if planner.model.batches is None:
@@ -124,11 +133,11 @@ class Learner:
             )
         parts = list(planner.model.batches) + ([self.pending.batch()] if self.pending else [])
         if not parts:
-            return practical_evaluation.Transitions([], [], np.empty(0), [], np.empty(0, dtype=bool), [])
+            return practical.Transitions([], [], np.empty(0), [], np.empty(0, dtype=bool), [])
         steps, d = np.concatenate([steps for steps, _ in parts]), planner.states.dims
         Z, nexts = (np.concatenate([np.asarray(getattr(b, name)) for _, b in parts]) for name in ("Z", "next_states"))
         observations = planner.states.decode(Z[:, :d])
-        return practical_evaluation.Transitions(
+        return practical.Transitions(
             observations,
             [planner.actions.decode(row) for row in Z[:, d:]],
             np.concatenate([batch.rewards for _, batch in parts]),
@@ -154,6 +163,7 @@ class Learner:
         planner = self._planner
         with all_or_nothing(self):
             planner.forget()
+            self._contradictions = 0
             pending, self.pending = self.pending, UpdateBuffer()
             if pending:
                 steps, batch = pending.batch()
@@ -167,12 +177,17 @@ class Learner:
         if not self.may_wait():
             self.learn()
 
+    def set_aside(self) -> None:
+        """Keep the transitions of an interrupted episode in the buffer, and replan."""
+        self.replans = 0
+        self._planner.forget()
+
     def break_off(self) -> None:
-        """What was seen before a fault is true all the same; only an episode that the kernel refuses is lost."""
+        """Learn the transitions before a fault; only an episode that the kernel refuses is lost."""
         for seen in self.pending.split():
             self.pending = seen
             try:
                 self.learn()
             except CmerlError as error:
-                log.warning("what was seen last cannot be learned, and is left out: %s", error)
+                log.warning("the last transitions cannot be learned and are left out: %s", error)
         self.pending = UpdateBuffer()

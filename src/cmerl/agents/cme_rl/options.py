@@ -1,4 +1,4 @@
-"""What an agent was told: checked, and with the automatic choices made."""
+"""The options of an agent, checked and with automatic choices resolved."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ from cmerl.agents.cme_rl.default_kernels import choose_kernel, choose_value_kern
 from cmerl.agents.cme_rl.parts import Backward
 from cmerl.agents.cme_rl.settings import Settings
 from cmerl.agents.cme_rl.transition_store import BACKENDS, MODELS, Recipe
-from cmerl.confidence import KL, FailureBudget, Mode, Paper, as_mode, mode_from_spec, mode_spec
-from cmerl.confidence import Auto as AutoMode
+from cmerl.confidence import KL, Balanced, FailureBudget, Mode, Paper, as_mode, mode_from_spec, mode_spec
 from cmerl.errors import InputError
 from cmerl.kernels import Kernel, from_spec
 from cmerl.optimism import Optimism
@@ -30,7 +29,7 @@ Auto = Literal["auto"]
 
 @dataclass(frozen=True, kw_only=True)
 class Given:
-    """What a user has said, as ``CMERL`` explains it."""
+    """The options as given to ``CMERL``."""
 
     kernel: Any
     value_kernel: Any
@@ -82,7 +81,7 @@ class Options:
 
     @classmethod
     def of(cls, given: Given, states: StateSpace, actions: ActionSet) -> Self:
-        """What a user has said, checked; what was left to us is chosen."""
+        """Check the given options and resolve automatic ones."""
         mode, settings = as_mode(given.bonus, zeta=given.misspecification), given.settings or Settings()
         check_given(given, mode)
         kernel = choose_kernel(given.kernel, states, actions, settings.kernels, provable=mode.provable)
@@ -126,11 +125,11 @@ class Options:
 
     @property
     def bookkeeping(self) -> dict[str, Any]:
-        """How the ledger of a certificate is kept: modes that plan from it need it after every episode."""
+        """The settings of the certificate's ledger; modes that plan from it need it after every episode."""
         return {"growth": self.mode.growth, "eager": True} if isinstance(self.mode, KL) else {}
 
     def recipe(self, states: StateSpace, actions: ActionSet, horizon: int, seed: int) -> Recipe:
-        """How embeddings are made."""
+        """The recipe of embeddings."""
         return Recipe(
             kernel=self.kernel,
             value_kernel=self.value_kernel,
@@ -193,7 +192,7 @@ PLAIN_OPTIONS = (
 
 def settled(mode: Mode) -> bool:
     """Whether a mode plays one plan an episode, since what it claims is about that plan."""
-    return mode.provable or isinstance(mode, AutoMode)
+    return mode.provable or isinstance(mode, Balanced)
 
 
 def check_given(given: Given, mode: Mode) -> None:

@@ -1,4 +1,4 @@
-"""Pessimistic plans: what is best if the world is as bad as the data allow, and what it earns at least."""
+"""Pessimistic plans: the best policy for the worst environment that the data allow, with a lower bound."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cmerl.acting import Greedy
-from cmerl.agents.evaluation import Value, pessimistic_values, practical_value
+from cmerl.agents.evaluation.practical import Transitions
+from cmerl.agents.evaluation.values import Value, pessimistic_values, practical_value
 from cmerl.agents.policies import PlanPolicy
-from cmerl.agents.practical_evaluation import Transitions
 from cmerl.errors import InputError
 from cmerl.finite import TablePlan
 from cmerl.optimism import Ceilings
@@ -26,7 +26,7 @@ class BoundedPolicy(PlanPolicy):
     Attributes:
         lower: what it earns in expectation from the first states, at least.
         delta: the failure probability of that.
-        provable: whether that is proven; otherwise it was measured on small worlds.
+        provable: whether that is proven; otherwise it was measured on small environments.
         statement: the same in words.
     """
 
@@ -39,8 +39,8 @@ class BoundedPolicy(PlanPolicy):
 def pessimistic_policy(agent: Algorithm1, data: Transitions) -> BoundedPolicy:
     """The policy of a pessimistic plan from all data of an agent; refused where they support none.
 
-    On finite worlds with a declared range of rewards it is the best one at the lower end of KL balls, which proves
-    its bound. Elsewhere what is unknown earns the least reward of all, and the bound is the lower end of a practical
+    On finite MDPs with a declared range of rewards it is the best one at the lower end of KL balls, which proves its
+    bound. Elsewhere what is unknown earns the smallest reward of all, and the bound is the lower end of a practical
     interval for the value of that plan's policy.
     """
     planner = agent.planner

@@ -1,4 +1,4 @@
-"""The planner of one agent: which task each plan is made for, and the plans of the moment."""
+"""The planner of an agent: the task of each plan, and the present plans."""
 
 from __future__ import annotations
 
@@ -9,17 +9,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cmerl.acting.icem import coloured_noise
 from cmerl.agents.cme_rl.options import Options
 from cmerl.agents.cme_rl.parts import Parts
 from cmerl.agents.cme_rl.transition_store import TransitionStore
 from cmerl.confidence import FailureBudget, Greedy, Problem
 from cmerl.finite import TablePlan
 from cmerl.kernels import Delta, StateAction
-from cmerl.model_selection import planning_discount
 from cmerl.optimism import Ceilings, Optimism, RangeCeiling, SeenCeiling, Situation
 from cmerl.planning import Plan, Task
 from cmerl.rewards import KnownReward, RewardRange
+from cmerl.searching.icem import coloured_noise
 from cmerl.spaces import StateSpace
 from cmerl.spaces.actions import ActionSet
 from cmerl.validation import check_step
@@ -34,12 +33,12 @@ AnyPlan = Plan | TablePlan
 
 
 class Moment(NamedTuple):
-    """How far an agent has come.
+    """The progress of an agent.
 
     Attributes:
         episode: episodes finished, which number the next one.
         learned: those that were learned from, logged ones too.
-        begun: t, all of them and those broken off, with the next one.
+        begun: t, all of them and those aborted, with the next one.
     """
 
     episode: int
@@ -62,6 +61,7 @@ class Planner:
         all_states: every state (S, d) where they are finitely many, else None.
         rng: a generator for a purpose.
         now: how far the agent has come.
+        latest: returns of the last few episodes.
         parts: of the user's own.
         balancing: which of several candidate modes plays; None where there is one mode.
         counting: plans from counts, in the modes that do; None in others.
@@ -77,6 +77,7 @@ class Planner:
     all_states: FloatArray | None
     rng: Callable[..., np.random.Generator]
     now: Callable[[], Moment]
+    latest: Callable[[int], list[float]]
     parts: Parts = field(default_factory=Parts)
     balancing: Balancing | None = None
     counting: CountingPlanner | None = None
@@ -84,7 +85,7 @@ class Planner:
     _unlimited: tuple[Plan, Plan] | None = field(init=False, default=None)  # a plan, and one without max_return
 
     def problem(self) -> Problem:
-        """What is known besides the data."""
+        """The problem before any data."""
         lo, hi = self.rewards.bounds
         kernel, value_kernel, tabular = self.model.kernel, self.model.value_kernel, None
         delta_kernels = (
@@ -108,26 +109,25 @@ class Planner:
         )
 
     def ceilings(self) -> Ceilings:
-        """What is assumed where nothing is known."""
-        learned, most = self.now().learned, self.options.max_return
-        return self.optimism.ceilings(Situation(self.rewards, self.horizon, learned, self._discount, most))
+        """What is assumed where there are no data."""
+        return self.optimism.ceilings(self.situation())
+
+    def situation(self, *, recent: int = 20, good: float = 0.75) -> Situation:
+        """Rewards and returns so far; good episodes are the best quarter of the last twenty."""
+        latest = self.latest(recent)
+        # Where states are finitely many each is tried on its own account: to hope for more than was seen tripled the
+        # regret of random worlds.
+        usual = float(np.quantile(latest, good)) if latest and self.all_states is None else None
+        return Situation(self.rewards, self.horizon, self.now().learned, self.options.max_return, usual)
 
     @property
     def optimism(self) -> Optimism:
-        """The rule for what is assumed where nothing is known."""
+        """The rule for what is assumed where there are no data."""
         if self.parts.optimism is not None:
             return self.parts.optimism
         if self.options.mode.provable:
             return RangeCeiling()
         return self.options.settings.prize if self.model.displacement is None else SeenCeiling()
-
-    @property
-    def _discount(self) -> float:
-        return (
-            1.0
-            if self.model.displacement is None
-            else planning_discount(self.horizon, self.options.settings.selection)
-        )
 
     @property
     def reward_beside_model(self) -> KnownReward | None:
@@ -140,7 +140,7 @@ class Planner:
         return None if known is None or known.of_next or self.model.displacement is not None else known
 
     def reward_of(self, z: FloatArray, next_state: FloatArray, reward: float) -> float:
-        """What to learn of a transition (1, d + d_a) that paid ``reward``: what the user's function says of it.
+        """The reward to learn for a transition (1, d + d_a): that of the user's function, if there is one.
 
         Proofs are about what the environment pays.
         """
@@ -150,11 +150,11 @@ class Planner:
         return float(self.known_reward.of(z[:, :dims], z[:, dims:], next_state)[0])
 
     def stakes(self) -> tuple[Any, ...]:
-        """What a plan depends on besides the data."""
+        """Everything that a plan depends on except the data."""
         return self.rewards.bounds, self.rewards.may_end, self.ceilings()
 
     def task(self, *, explore: bool = True) -> Task:
-        """What is planned for, by the candidate whose turn it is where several are balanced."""
+        """The planning task, of the current candidate if several are balanced."""
         mode, problem = self.options.mode, self.problem()
         if self.balancing is not None:
             candidate = self.balancing.candidate()
@@ -166,7 +166,6 @@ class Planner:
             optimistic=self.ceilings(),
             known_reward=self.reward_beside_model,
             states=self.all_states,
-            discount=self._discount,
             with_excess=self.options.claims,
         )
 
@@ -176,7 +175,7 @@ class Planner:
         return self.rewards.bounds[0] if needs_range else self.rewards.fallback
 
     def order(self, replans: int = 0) -> NDArray[np.intp]:
-        """In which order a plan breaks ties (H, A), each step on its own: one order for all would be a direction."""
+        """The tie-breaking order of a plan (H, A), drawn for each step."""
         rng = self.rng(1, self.now().episode, replans)
         if self.model.n == 0 and self.options.model != "direct":  # nothing is known: try what lasts, too
             return np.argsort(-coloured_noise(rng, 1, self.horizon, len(self.actions), 1.0)[0], axis=1)
@@ -184,7 +183,7 @@ class Planner:
         return rng.permuted(orders, axis=1)
 
     def plan(self, *, explore: bool = True, sign: float = 1.0) -> AnyPlan:
-        """The plan of the next episode, made once; one that has outlived its episode only breaks ties anew."""
+        """The plan of the next episode, made once; one that has outlived its episode only breaks ties again."""
         key = explore, sign
         plan = self._plans.get(key)
         if plan is None or plan.episode != self.now().begun:
@@ -235,7 +234,7 @@ class Planner:
         return self._unlimited[1]
 
     def past(self, model: TransitionStore, now: Moment) -> Planner:
-        """The same planner for another state of learning."""
+        """A copy of the planner for an earlier state of learning."""
         return replace(self, model=model, now=lambda: now)
 
     def forget(self) -> None:

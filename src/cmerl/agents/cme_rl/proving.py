@@ -1,4 +1,4 @@
-"""What an agent can prove: its plans and data given to `cmerl.certificates`, and candidates given to balancing."""
+"""Connects an agent's plans and data with `cmerl.certificates`, and candidates with balancing."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from cmerl.agents.cme_rl.planner import Planner
 from cmerl.agents.cme_rl.transition_store import TransitionStore
 from cmerl.agents.cme_rl.update_buffer import UpdateBuffer
 from cmerl.agents.policies import PlanPolicy
-from cmerl.confidence import KL, Auto, Candidate, ConfidenceSet, FailureBudget, Interval
+from cmerl.confidence import KL, Balanced, Candidate, ConfidenceSet, FailureBudget, Interval
 from cmerl.errors import InputError, MissingConstantError
 from cmerl.planning import Plan
 from cmerl.validation import check_step
@@ -34,7 +34,7 @@ class Balancing:
     """
 
     def __init__(self, planner: Planner, history: Sequence[EpisodeRecord], playing: str | None = None) -> None:
-        assert isinstance(planner.options.mode, Auto)
+        assert isinstance(planner.options.mode, Balanced)
         self._mode, self._planner, self._history = planner.options.mode, planner, history
         self._playing = playing
 
@@ -52,7 +52,7 @@ class Balancing:
         return self._mode.candidates[turn]
 
     def evidence(self, pending: UpdateBuffer) -> dict[str, Any]:
-        """What the pending episode tells of the candidate that played it."""
+        """Evidence of the pending episode about its candidate."""
         plan, greedy = self._planner.plan(), self._planner.plan(explore=False)
         assert isinstance(plan, Plan)
         now, Z = self.now(), pending.state_actions
@@ -73,7 +73,7 @@ class Proving:
     Args:
         planner: makes its plans.
         history: its episodes.
-        truth: the world and its solution, where they are known.
+        truth: the environment and its solution, where they are known.
     """
 
     def __init__(self, planner: Planner, history: Sequence[EpisodeRecord], truth: tuple[Any, Any]) -> None:
@@ -82,7 +82,7 @@ class Proving:
         mode, options = planner.options.mode, planner.options
         if mode.provable:
             self.proofs = certificates.Proofs(mode, constants=options.constants, all_states=planner.all_states)
-            if options.certify and not (isinstance(mode, Auto) or mode.from_counts):
+            if options.certify and not (isinstance(mode, Balanced) or mode.from_counts):
                 self.proofs.know(*truth, planner.problem(), planner.states, planner.actions.rows)
 
     @property
@@ -91,7 +91,7 @@ class Proving:
         return [] if self.proofs is None else self.proofs.contradicted
 
     def statement(self) -> str:
-        """What can be said for this run, in words."""
+        """The proof status of this run, in words."""
         if self.proofs is None:
             return "none"
         return self.proofs.statement(self._planner.rewards.assumption, self._left_range())
@@ -140,7 +140,7 @@ class Proving:
         return self.proofs.confidence_set(self._grounds(self._planner.now().begun))
 
     def estimate_constants(self, delta: float | None) -> dict[str, Interval]:
-        """What the data say about B_P and B_V: bounds, those on B_P with probability 1 − delta."""
+        """Estimated bounds on B_P and B_V; those on B_P hold with probability 1 − delta."""
         plan = self._planner.plan()
         planner, model = self._planner, self._planner.model
         share = FailureBudget(planner.options.delta if delta is None else delta, learned_reward=False).delta
@@ -157,7 +157,7 @@ class Proving:
         self._planner.forget()  # what was planned for the check belongs to no episode
 
     def counting_planner(self, ledger: certificates.Ledger | str | None) -> CountingPlanner:
-        """What plans in the modes that count, from a ledger; a text says why there is none."""
+        """The planner of count-based modes, or the reason why there is none."""
         planner, mode = self._planner, self._planner.options.mode
         assert isinstance(mode, KL)
         if not isinstance(ledger, certificates.Ledger) or planner.all_states is None:
@@ -167,7 +167,7 @@ class Proving:
         return CountingPlanner(mode, ledger, planner.all_states, self._history)
 
     def evidence(self, pending: UpdateBuffer) -> dict[str, Any]:
-        """What the episode that has just been played, but not yet learned from, proves."""
+        """Proofs from an episode that was played but not yet learned."""
         if self._planner.balancing is not None:
             return self._planner.balancing.evidence(pending)
         assert self.proofs is not None
@@ -219,7 +219,7 @@ class Proving:
             raise InputError("the first state varies between episodes, and a PAC policy is for one first state only")
 
     def _policy_again(self, episode: int) -> PlanPolicy:
-        """What a past episode began with, from the log up to then."""
+        """The policy of a past episode, rebuilt from the log."""
         record, model = self._history[episode].metrics, self._planner.model
         if model.batches is None:
             raise InputError("the raw data of past episodes were dropped: use backend='exact' to keep them")

@@ -1,4 +1,4 @@
-"""What users ask an agent: what it was told, what it believes, and why."""
+"""Public queries of CMERL: options, values, explanations."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class Queries(Algorithm1):
         return self.planner.q_values(obs, step)
 
     def diagnostics(self) -> dict[str, Any]:
-        """What was chosen, what was learned, and numerical health."""
+        """The agent's choices, what it has learned, and numerical health."""
         proving = self.proving if self.mode.provable else None
         return diagnostics.report(self.planner, self.history, self.ingested, proving) | self.explorer.report()
 

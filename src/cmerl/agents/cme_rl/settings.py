@@ -1,4 +1,4 @@
-"""Every number of the default agent, each with its default; `benchmarks/ablation.py` has a row for each rule."""
+"""All numeric settings of the default agent; `benchmarks/ablation.py` has a row for each rule."""
 
 from __future__ import annotations
 
@@ -11,6 +11,12 @@ from cmerl.embedding.displacement.settings import DisplacementSettings
 from cmerl.errors import InputError
 from cmerl.model_selection import Selection
 from cmerl.optimism import PrizeCeiling
+
+RETIRED = {
+    "Refined": {"difference", "known"},
+    "Selection": {"discount", "fewest_to_judge", "most_noise", "search_landmarks", "shrinking"},
+}
+"""Settings that saved agents may still name, and that no rule reads any more."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,7 +40,7 @@ class KernelSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class Updates:
-    """When to learn what was seen, and when to plan anew.
+    """When to learn what was seen, and when to replan.
 
     Attributes:
         replan_nats: information gathered since the last plan after which a new one is worth its time.
@@ -59,19 +65,19 @@ class Updates:
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """All settings of CME-RL.
+    """All numeric settings of CME-RL.
 
     Attributes:
         kernels: automatic kernels.
-        displacement: the model of smooth motion.
-        selection: how the data choose between models and between actors.
-        refined: continuous actions between the candidates.
-        updates: when to learn and to plan anew.
-        prize: the ceiling where only ends pay.
-        exploration_rate: of the spread of returns that the t-th episode may cost for exploring, over t.
-        exact_limit: distinct state-actions up to which backend "auto" stays exact.
-        keep: transitions kept to choose dictionaries from, and to save.
-        most_dimensions: of observations whose motion is modelled.
+        displacement: the displacement model.
+        selection: model selection and actor selection.
+        refined: refinement of continuous actions.
+        updates: when to learn and when to replan.
+        prize: the ceiling if only terminations pay.
+        exploration_rate: episode t may spend this share of the spread of returns on exploration, divided by t.
+        exact_limit: number of distinct state-actions up to which backend "auto" stays exact.
+        keep: number of transitions kept for selecting dictionaries and for saving.
+        most_dimensions: largest number of columns for a displacement model.
     """
 
     kernels: KernelSettings = field(default_factory=KernelSettings)
@@ -100,6 +106,7 @@ class Settings:
 def _from_spec(cls: type, spec: dict[str, Any]) -> Any:
     """A settings object from its fields, nested ones included; a name that it does not have is an error."""
     hints = get_type_hints(cls)
+    spec = {name: value for name, value in spec.items() if name not in RETIRED.get(cls.__name__, ())}
     unknown = set(spec) - set(hints)
     if unknown:
         raise InputError(f"{cls.__name__} has no setting {', '.join(sorted(unknown))}")

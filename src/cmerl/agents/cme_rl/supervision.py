@@ -26,8 +26,8 @@ AUTO: Explore = "auto"
 Attitude = Literal["optimistic", "pessimistic"]
 
 
-class Wishes(NamedTuple):
-    """What a user says of exploration; the arguments of ``CMERL`` with these names."""
+class ExplorationOptions(NamedTuple):
+    """The exploration options of ``CMERL``."""
 
     explore: Explore = AUTO
     limits: Any = None
@@ -50,8 +50,8 @@ class Wishes(NamedTuple):
         return [name for name, value in self._asdict().items() if told(name, value)]
 
     @classmethod
-    def again(cls, names: Sequence[str], given: dict[str, Any]) -> Wishes:
-        """What a user says of a loaded agent, taken out of ``given``: a file says only what was said before."""
+    def again(cls, names: Sequence[str], given: dict[str, Any]) -> ExplorationOptions:
+        """The exploration options of a loaded agent, taken out of ``given``."""
         told = {name: given.pop(name) for name in cls._fields if name in given}
         missing = [name for name in names if name not in told]
         if missing:
@@ -63,7 +63,7 @@ class Wishes(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Supervision:
-    """The same, checked.
+    """The checked exploration options.
 
     Attributes:
         explore: "optimistic", "cautious" or "greedy".
@@ -77,15 +77,20 @@ class Supervision:
 
     @classmethod
     def of(
-        cls, wishes: Wishes, env: gymnasium.Env[Any, Any] | None, states: StateSpace, actions: ActionSet, horizon: int
+        cls,
+        asked: ExplorationOptions,
+        env: gymnasium.Env[Any, Any] | None,
+        states: StateSpace,
+        actions: ActionSet,
+        horizon: int,
     ) -> Supervision:
         """From what a user says."""
-        bounded = wishes.limits is not None or wishes.cost is not None
-        explore = wishes.explore
-        if wishes.attitude not in ("optimistic", "pessimistic"):
-            raise InputError(f"attitude must be 'optimistic' or 'pessimistic', not {wishes.attitude!r}")
-        if wishes.attitude == "pessimistic" and len(wishes.given) > 1:
-            others = ", ".join(name for name in wishes.given if name != "attitude")
+        bounded = asked.limits is not None or asked.cost is not None
+        explore = asked.explore
+        if asked.attitude not in ("optimistic", "pessimistic"):
+            raise InputError(f"attitude must be 'optimistic' or 'pessimistic', not {asked.attitude!r}")
+        if asked.attitude == "pessimistic" and len(asked.given) > 1:
+            others = ", ".join(name for name in asked.given if name != "attitude")
             raise InputError(f"a pessimistic agent does not explore, so that {others} means nothing: leave it out")
         if explore not in ("auto", "optimistic", "cautious", "greedy"):
             raise InputError(f"explore must be 'optimistic', 'cautious' or 'greedy', not {explore!r}")
@@ -93,16 +98,16 @@ class Supervision:
             explore = "cautious" if bounded else "optimistic"
         if explore == "cautious" and not bounded:
             raise InputError("explore='cautious' needs to know what to avoid: pass limits=… or cost=…")
-        if wishes.cost is not None and not (callable(wishes.cost) or isinstance(wishes.cost, str)):
+        if asked.cost is not None and not (callable(asked.cost) or isinstance(asked.cost, str)):
             raise InputError(
-                f"cost must be a function of (obs, action, next_obs) or a key of info, not {wishes.cost!r}"
+                f"cost must be a function of (obs, action, next_obs) or a key of info, not {asked.cost!r}"
             )
-        if (wishes.cost is None) != (wishes.cost_budget is None):
+        if (asked.cost is None) != (asked.cost_budget is None):
             raise InputError("cost and cost_budget belong together: pass both")
-        if explore == "optimistic" and wishes.allowed is None:
-            return cls(explore, _episodes(wishes.exploratory_episodes))
-        if not bounded and wishes.allowed is None:
-            return cls(explore, _episodes(wishes.exploratory_episodes))
+        if explore == "optimistic" and asked.allowed is None:
+            return cls(explore, _episodes(asked.exploratory_episodes))
+        if not bounded and asked.allowed is None:
+            return cls(explore, _episodes(asked.exploratory_episodes))
         guard = bounded and explore != "optimistic"
         if env is None:
             raise InputError("an agent with limits, a cost or a mask needs its environment: pass env=…")
@@ -111,14 +116,14 @@ class Supervision:
             states,
             actions,
             horizon,
-            limits=Limits.of(wishes.limits, states, names) if guard and wishes.limits is not None else None,
-            cost=wishes.cost if guard else None,
-            cost_budget=np.inf if wishes.cost_budget is None else float(wishes.cost_budget),
-            fallback=as_fallback(wishes.fallback, env.action_space) if guard else None,
-            allowed=as_mask(wishes.allowed, actions),
-            caution=wishes.caution or Caution(),
+            limits=Limits.of(asked.limits, states, names) if guard and asked.limits is not None else None,
+            cost=asked.cost if guard else None,
+            cost_budget=np.inf if asked.cost_budget is None else float(asked.cost_budget),
+            fallback=as_fallback(asked.fallback, env.action_space) if guard else None,
+            allowed=as_mask(asked.allowed, actions),
+            caution=asked.caution or Caution(),
         )
-        return cls(explore, _episodes(wishes.exploratory_episodes), supervisor)
+        return cls(explore, _episodes(asked.exploratory_episodes), supervisor)
 
     def explores(self, episode: int) -> bool:
         """Whether an episode with this number explores."""
@@ -182,5 +187,5 @@ def _episodes(count: Any) -> int | None:
     if count is None:
         return None
     if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 0:
-        raise InputError(f"exploratory_episodes must be a whole number from 0 on, or None, not {count!r}")
+        raise InputError(f"exploratory_episodes must be a whole number of at least 0, or None, not {count!r}")
     return int(count)

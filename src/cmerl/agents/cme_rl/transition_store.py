@@ -1,4 +1,4 @@
-"""What an agent remembers: its embeddings, how they are held, and the log they can be made from again."""
+"""The transition store: the log of transitions, and the models built from it."""
 
 from __future__ import annotations
 
@@ -38,6 +38,7 @@ from cmerl.kernels import RBF, Delta, Kernel
 from cmerl.kernels.spec import from_spec, to_spec
 from cmerl.model_selection import Choice, choose_actor, displacement_is_better, returns_within
 from cmerl.objects import ObjectTable
+from cmerl.rewards import alike
 from cmerl.rollback import all_or_nothing
 from cmerl.spaces import StateSpace
 from cmerl.spaces.resolution import rebind
@@ -54,7 +55,7 @@ MODELS = ("auto", "direct", "displacement")
 
 @dataclass(frozen=True)
 class Recipe:
-    """How to make an embedding.
+    """The recipe of an embedding.
 
     Attributes:
         kernel: k_φ on state-actions, or None for ``automatic_kernel`` with ρ and widths from the data.
@@ -149,16 +150,30 @@ class TransitionStore:
 
     @property
     def actor(self) -> Actor:
-        """How to act on plans."""
+        """The present actor."""
         return self.choice.actor
 
     @property
     def embedding(self) -> ConditionalMeanEmbedding:
-        """The embedding (of the first step, if each step has its own) as users see it."""
+        """The embedding (of the first step, if each step has its own) as users see it.
+
+        Where plans are made with a displacement, it is made for the asking, of the same data.
+        """
         learned = self.embeddings[0]
         if not is_kernel_embedding(learned):
-            raise InputError("the model is a displacement, which has no embedding: use model='direct' to have one")
+            learned = self._embedded()
         return ConditionalMeanEmbedding.wrap(learned, self.value_kernel)
+
+    def _embedded(self) -> KernelEmbedding:
+        """All data as an embedding."""
+        if self.batches is None:
+            raise InputError(f"{self.n} transitions are too many to keep beside a model: pass model='direct'")
+        few = self.recipe.backend == "auto" and self.n <= self.recipe.settings.exact_limit
+        backend = "exact" if few else "compressed" if self.recipe.backend == "auto" else self.recipe.backend
+        made = self.recipe.make(self.kernel, self.value_kernel, backend)
+        made.update(self._all_data())
+        assert is_kernel_embedding(made)
+        return made
 
     @property
     def information_gain(self) -> float:
@@ -170,7 +185,7 @@ class TransitionStore:
         return self.embeddings[min(step, len(self.embeddings) - 1)]
 
     def diagnostics(self) -> dict[str, Any]:
-        """What was chosen and why, sizes and numerical health."""
+        """The choices with reasons, sizes and numerical health."""
         why = {"actor": type(self.actor).__name__.lower(), **self.choice.reasons} if self.displacement else {}
         return {**self.embeddings[0].diagnostics(), **why}
 
@@ -207,10 +222,15 @@ class TransitionStore:
         adapted = doubled and self._adapt_kernels()
         if self.displacement is None and (adapted or self._hand_over()):
             self._relearn()
-        if end and self._choice_due:
+        if end and (self._choice_due or self._rewards_differ_now()):
             self._choose_model()
         if end and self._log_ends():
             self.batches = None
+
+    def _rewards_differ_now(self) -> bool:
+        """True if the first reward that differs came after actors were chosen with nothing to compare them by."""
+        model = self.displacement
+        return model is not None and not self.choice.compared and not alike(*model.reward_range)
 
     @property
     def due(self) -> bool:
@@ -219,7 +239,7 @@ class TransitionStore:
         return self.batches is not None and (doubled or self._log_ends())
 
     def keep_log(self) -> None:
-        """Never drop the log, as somebody else needs it."""
+        """Never drop the log, because it is needed elsewhere."""
         self._log_is_needed = True
 
     def _log_ends(self) -> bool:
@@ -259,7 +279,7 @@ class TransitionStore:
             self._relearn()
 
     def _played(self, steps: int) -> FloatArray:
-        """What the first steps of each episode have earned since the last choice (k,)."""
+        """Rewards of the first steps of each episode since the last choice (k,)."""
         batches = (self.batches or [])[self._chosen_at :]
         if not batches:
             return np.zeros(0)

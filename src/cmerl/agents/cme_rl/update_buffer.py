@@ -1,4 +1,4 @@
-"""Transitions not yet given to the model, and how much they can teach."""
+"""The update buffer: transitions not yet given to the model, and their information gain."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class UpdateBuffer:
 
     @property
     def state_actions(self) -> FloatArray:
-        """Encoded state-actions (n, d), of which there must be one at least."""
+        """Encoded state-actions (n, d), n ≥ 1."""
         return np.vstack([seen.z for seen in self.seen])
 
     @property
@@ -59,12 +59,12 @@ class UpdateBuffer:
         return self.seen[-1].done or self.seen[-1].step + 1 == horizon
 
     def split(self) -> tuple[UpdateBuffer, UpdateBuffer]:
-        """Those of episodes before the latest one, and those of the latest one."""
+        """The transitions before the latest episode, and those of the latest episode."""
         first = max((i for i, seen in enumerate(self.seen) if seen.step == 0), default=0)
         return UpdateBuffer(self.seen[:first]), UpdateBuffer(self.seen[first:])
 
     def batch(self) -> tuple[NDArray[np.intp], Transitions]:
-        """Steps (n,) and transitions, of which there must be one at least."""
+        """Steps (n,) and transitions, n ≥ 1."""
         steps, Z, next_states, rewards, done = zip(*self.seen, strict=True)
         return np.array(steps, dtype=np.intp), Transitions.of(np.vstack(Z), np.vstack(next_states), rewards, done)
 

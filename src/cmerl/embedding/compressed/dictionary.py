@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from cmerl.embedding.exact.growing_solve import HalfWeights
+from cmerl.embedding.exact.growing_solve import GrowingSolve
 from cmerl.growing import Arrays, nested, part
 from cmerl.kernels import Kernel
 from cmerl.linalg import Cholesky, pivoted_cholesky
@@ -65,7 +65,7 @@ class Dictionary:
         cap: most points held.
         candidates: points among which ``choose`` is greedy.
         widen: let ``choose`` raise its tolerance until the cap suffices, so that no region is left out.
-        generation: increases whenever the points were chosen anew.
+        generation: increases whenever the points were selected again.
         growth: how much larger than its pivot any coordinate was; round-off is magnified by it. Choosing the
             largest residual first keeps it at 1, the order of arrival does not.
     """
@@ -110,7 +110,7 @@ class Dictionary:
         return {**own, **nested({"factor": self.factor.arrays()})}
 
     def restore(self, arrays: Arrays) -> None:
-        """Go on from what was saved."""
+        """Continue from what was saved."""
         self._clear()
         self.points.add(arrays["points"])
         self.growth = float(arrays["growth"].item())
@@ -129,9 +129,9 @@ class Dictionary:
         points = self.points.points
         return FrozenDictionary(self.kernel, points[: len(points)], self.factor)
 
-    def tracker(self) -> HalfWeights:
+    def tracker(self) -> GrowingSolve:
         """Coordinates and residuals at a growing list of queries, extended rather than recomputed."""
-        return HalfWeights(self)
+        return GrowingSolve(self)
 
     def absorb(self, X: Points) -> tuple[FloatArray, FloatArray]:
         """Go through points in order, appending those that the dictionary does not represent yet.
@@ -171,7 +171,7 @@ class Dictionary:
     def settle(self, before: FrozenDictionary, X: Points) -> FloatArray | None:
         """Put the points in a better order where absorbing X has magnified round-off, and nothing would be lost.
 
-        Only at tolerance 0, where dictionaries span all points seen: they are chosen anew from those before and X.
+        Only at tolerance 0, where dictionaries span all points seen: they are selected again from those before and X.
 
         Returns:
             The matrix (m, m_before) that takes coordinates of before to those of now; None where they still hold.
@@ -187,7 +187,7 @@ class Dictionary:
         return before.factor.half_solve(C.T).T
 
     def choose(self, X: Points) -> tuple[FloatArray, FloatArray]:
-        """Choose the points anew from X: always the one with the largest residual (pivoted Cholesky).
+        """Select the points again from X: always the one with the largest residual (pivoted Cholesky).
 
         From many points the choice is made among some of them and the dictionary so far, which represents them all;
         what is not represented to the tolerance after that is appended in the same order, some points at a time.

@@ -47,7 +47,7 @@ class Tracker(Protocol):
         ...
 
     def restore(self, arrays: Arrays) -> None:
-        """Go on from what was saved."""
+        """Continue from what was saved."""
         ...
 
 
@@ -90,7 +90,7 @@ class Features(FrozenFeatures, Protocol):
         ...
 
     def restore(self, arrays: Arrays) -> None:
-        """Go on from what was saved."""
+        """Continue from what was saved."""
         ...
 
 
@@ -158,7 +158,7 @@ class FourierFeatures:
         return {"frequencies": np.empty((0, 0)) if self._frequencies is None else self._frequencies}
 
     def restore(self, arrays: Arrays) -> None:
-        """Go on with the frequencies that were saved."""
+        """Continue with the frequencies that were saved."""
         self._frequencies = arrays["frequencies"] if len(arrays["frequencies"]) else None
 
     def _draw(self, d: int) -> FloatArray:
@@ -196,7 +196,7 @@ class FourierTracker:
         return {"columns": self._columns, "variance": self.variance}
 
     def restore(self, arrays: Arrays) -> None:
-        """Go on from what was saved."""
+        """Continue from what was saved."""
         self._columns, self.variance = arrays["columns"], arrays["variance"]
 
     def refresh(self, queries: Points) -> None:

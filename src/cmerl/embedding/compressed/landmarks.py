@@ -35,7 +35,7 @@ class Landmarks(Protocol):
         ...
 
     def encode(self, Y: Points, *, choose: bool) -> tuple[Any, float]:
-        """Codes of states and the sum of their squared residuals; with ``choose`` the landmarks are chosen anew."""
+        """Codes of states and the sum of their squared residuals; ``choose`` selects the landmarks again."""
         ...
 
     def codes(self, Y: Points) -> Any:
@@ -55,7 +55,7 @@ class Landmarks(Protocol):
         ...
 
     def restore(self, arrays: Arrays) -> None:
-        """Go on from what was saved."""
+        """Continue from what was saved."""
         ...
 
 
@@ -91,7 +91,7 @@ class StateTable:
         return {"points": saveable(self.points.points)}
 
     def restore(self, arrays: Arrays) -> None:
-        """Go on from what was saved."""
+        """Continue from what was saved."""
         self.points = PointSet()
         self.points.add(arrays["points"])
 
@@ -141,5 +141,5 @@ class InterpolatedLandmarks:
         return self._dictionary.arrays()
 
     def restore(self, arrays: Arrays) -> None:
-        """Go on from what was saved."""
+        """Continue from what was saved."""
         self._dictionary.restore(arrays)

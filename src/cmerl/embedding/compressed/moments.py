@@ -1,4 +1,4 @@
-"""A regression in coordinates: its moments, and how it looks at states × actions."""
+"""A regression in coordinates: its moments, and its values at states × actions."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Moments:
         return {"sums": np.array([self.n, self.residual_sum, self.sum_r]), **nested(parts)}
 
     def restore(self, arrays: Arrays) -> None:
-        """Go on from what was saved."""
+        """Continue from what was saved."""
         self.features.restore(part(arrays, "features"))
         n, self.residual_sum, self.sum_r = arrays["sums"].tolist()
         self.n = int(n)
@@ -138,7 +138,7 @@ class Moments:
         return weights
 
     def value_weights(self, *, keep: bool) -> ValueWeights:
-        """What V at the landmarks and at the end counts for; with ``keep`` later data do not change it."""
+        """Weights on V at the landmarks and at termination; ``keep`` protects them from later data."""
         cross, ended = self._cross.view, self._linear.view[2]
         return ValueWeights(cross.copy() if keep else cross, ended.copy() if keep else ended, self.factor)
 
@@ -236,7 +236,7 @@ class CompressedView:
         )
 
     def with_actions(self, actions: FloatArray) -> CompressedView | None:
-        """The same at other actions; None where the kernel lets actions share nothing."""
+        """The same at other actions; None if the kernel separates actions."""
         return None if self.layout.split else replace(self, layout=Layout(self.layout.kernel, actions))
 
     def mean_slope(self, coef: Sequence[FloatArray], z: FloatArray) -> FloatArray:

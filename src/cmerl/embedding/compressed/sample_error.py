@@ -1,4 +1,4 @@
-"""How far a sketch is from the exact embedding, measured on a sample of the transitions that it has seen."""
+"""The difference between a sketch and the exact embedding on a sample of transitions."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class StridedSample:
         self.kept: Transitions | None = None
 
     def add(self, batch: Transitions) -> None:
-        """Go on with a batch."""
+        """Continue with a batch."""
         rows = np.arange(-self.seen % self.stride, len(batch), self.stride)
         self.seen += len(batch)
         if not rows.size:
@@ -49,7 +49,7 @@ class StridedSample:
         return counts if self.kept is None else {**counts, **transition_arrays(self.kept)}
 
     def restore(self, arrays: Arrays) -> None:
-        """Go on from what was saved."""
+        """Continue from what was saved."""
         self.stride, self.seen = arrays["counts"].tolist()
         self.kept = transitions_of(arrays) if "Z" in arrays else None
 

@@ -1,4 +1,4 @@
-"""Sketches of the exact embedding, ready made: compressed, Nyström, random Fourier features."""
+"""Constructors of sketches: compressed, Nyström, random Fourier features."""
 
 from __future__ import annotations
 
@@ -27,23 +27,21 @@ def compressed(
     centre: bool = True,
     single: bool = True,
 ) -> CompressedEmbedding:
-    """Two dictionaries: the cost of an episode does not depend on the amount of data.
+    """A compressed embedding with two dictionaries; the cost of an episode does not depend on the amount of data.
 
     Args:
         kernel: k_φ on state-actions.
         value_kernel: k_ψ on states, in whose space value functions are interpolated.
         lam: the ridge λ.
         actions: the finite action set (A, d_a).
-        tolerance: largest squared residual, relative to k_φ(z, z), that the dictionary of state-actions leaves.
-        value_tolerance: the same for k_ψ and the landmarks; 0 makes every next state a landmark.
-        cap: most points in a dictionary; when it is reached nothing is appended, and the residuals that then
-            remain are part of σ and of the provable bonuses, so that uncertainty stays honest. The next rebuild
-            raises its tolerance until the cap suffices, so that no region is left without points.
-        keep: transitions kept to choose dictionaries from; then the raw data are dropped.
-        rebuild: choose both dictionaries anew when the data have doubled, unless hardly a point came since.
+        tolerance: largest squared residual of state-actions, relative to k_φ(z, z).
+        value_tolerance: the same for next states and k_ψ; 0 makes every next state a landmark.
+        cap: largest size of a dictionary. At the cap nothing is appended; remaining residuals count in σ and in
+            provable bonuses. The next reselection raises the tolerance until the cap suffices.
+        keep: number of transitions kept for selecting dictionaries; beyond it the raw data are dropped.
+        rebuild: reselect both dictionaries when the data have doubled, unless they have hardly grown.
         centre: interpolate V around its mean: more accurate, but without a proof.
-        single: let plans read means at the landmarks in single precision where the tolerance is above 0; not for
-            proofs.
+        single: let plans read means in single precision if the tolerance is positive; not for proofs.
     """
     for name, value in (("tolerance", tolerance), ("value_tolerance", value_tolerance)):
         if not 0.0 <= value < 1.0:
@@ -78,16 +76,16 @@ def nystrom(
     rebuild: bool = True,
     centre: bool = True,
 ) -> CompressedEmbedding:
-    """Nyström coordinates of state-actions, all next states kept: the classical sketch.
+    """Nyström coordinates of state-actions, with all next states kept: the classical sketch.
 
     Args:
         kernel: k_φ on state-actions.
         lam: the ridge λ.
         actions: the finite action set (A, d_a).
-        count: most landmarks of state-actions, for each independent regression.
+        count: largest number of landmarks of state-actions per independent regression.
         tolerance: no landmark is added for a squared residual below this.
-        keep: transitions kept to choose landmarks from.
-        rebuild: choose landmarks anew whenever the data have doubled; False grows them in order of arrival.
+        keep: number of transitions kept for selecting landmarks.
+        rebuild: reselect landmarks whenever the data have doubled; False appends them in the order of arrival.
         centre: regress V around its mean, and keep no weights for bounds.
     """
     return CompressedEmbedding(
@@ -112,16 +110,16 @@ def fourier(
     orthogonal: bool = True,
     seed: int = 0,
 ) -> CompressedEmbedding:
-    """Random Fourier features: heuristic, because they leave no residual and their variance starves.
+    """Random Fourier features: a heuristic, because they leave no residual and σ is too small.
 
     Args:
-        kernel: k_φ on state-actions; where it is a product with an indicator of the action, features are drawn for
-            the state kernel, which must be RBF or Matern.
+        kernel: k_φ on state-actions. In a product with an indicator of the action, features are drawn for the state
+            kernel, which must be RBF or Matern.
         lam: the ridge λ.
         actions: the finite action set (A, d_a).
-        count: number of features, for each independent regression.
+        count: number of features per independent regression.
         orthogonal: draw frequencies in orthogonal blocks.
-        seed: of the frequencies.
+        seed: seed of the frequencies.
     """
     rng = np.random.default_rng(seed)
     return CompressedEmbedding(

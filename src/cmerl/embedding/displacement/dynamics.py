@@ -1,11 +1,10 @@
-"""A model of smooth motion: where a state goes when an action is held, what that earns, and whether it ends."""
+"""The dynamics of a displacement model: next state, reward and termination while an action is held."""
 
 from __future__ import annotations
 
 import copy
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,10 +12,12 @@ from numpy.typing import NDArray
 from cmerl.embedding.displacement.regression import Novelty, farthest_points
 from cmerl.embedding.displacement.settings import DisplacementSettings
 from cmerl.embedding.displacement.stacked import StackedRegression, outliers
-from cmerl.embedding.displacement.terminations import Terminations
+from cmerl.embedding.displacement.terminations import terminations
 from cmerl.growing import Arrays, nested, part
 from cmerl.kernels.fitting import Fit, fit, squared_differences
 from cmerl.linalg import Cholesky
+from cmerl.searching.simulator import Ends, Simulator
+from cmerl.searching.values import Doubt
 
 FloatArray = NDArray[np.float64]
 SingleArray = NDArray[np.float32]
@@ -25,7 +26,7 @@ BoolArray = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Motion:
-    """What was seen, in the units of the model.
+    """The data in the units of the model.
 
     Attributes:
         x: states (n, d) of unit variance.
@@ -55,7 +56,7 @@ class Motion:
 
 @dataclass(frozen=True)
 class Shape:
-    """What the marginal likelihood chose; None stands for an output that does not vary.
+    """The fitted kernels; None for a constant output.
 
     Attributes:
         displacement: for each column of s' − s.
@@ -78,7 +79,7 @@ class Shape:
 
     @classmethod
     def from_arrays(cls, arrays: Arrays, columns: int) -> Shape:
-        """What was saved, for so many columns of the state."""
+        """Restore saved kernels for a number of state columns."""
         saved = [part(arrays, str(name)) for name in (*range(columns), "reward")]
         *moves, reward = (Fit.from_arrays(fit) if fit else None for fit in saved)
         return cls(tuple(moves), reward, bool(arrays["at_next"][0]))
@@ -88,7 +89,7 @@ def fit_shape(data: Motion, rows: int, before: Shape | None = None, *, reward: b
     """Lengthscales and ridges from so many rows, the search for them warm-started from earlier ones.
 
     Half of the rows are spread evenly in time and half as widely as the data are: time alone misses what is rare,
-    space alone what is usual. Of rewards, the second half are those farthest from the usual.
+    space alone what is usual. Of rewards, see ``reward_rows``.
     """
     n, half = len(data), max(rows // 2, 1)
     some = data[np.union1d(_spread_rows(n, half), farthest_points(data.z, half)[0])]
@@ -99,11 +100,21 @@ def fit_shape(data: Motion, rows: int, before: Shape | None = None, *, reward: b
     if not reward:  # it is given
         return Shape(moves, None)
     alive = data[~data.ended] if not data.ended.all() else data
-    rare = np.argsort(-np.abs(alive.r - np.median(alive.r)), kind="stable")[:half]
-    alive = alive[np.union1d(_spread_rows(len(alive), half), rare)]
+    alive = alive[reward_rows(alive.r, rows)]
     here, there = (_fit(Z, alive.r) for Z in (alive.z, np.hstack([alive.y, alive.a])))
     at_next = here is not None and there is not None and there.evidence > here.evidence
     return Shape(moves, there if at_next else here, at_next)
+
+
+def reward_rows(rewards: FloatArray, rows: int) -> NDArray[np.intp]:
+    """At most so many rows of rewards (n,): a third each spread in time, farthest from the usual, and the latest.
+
+    Without the latest, early actions that cost much decide, and what matters near the optimum hardly counts.
+    """
+    n, third = len(rewards), max(rows // 3, 1)
+    rare = np.argsort(-np.abs(rewards - np.median(rewards)), kind="stable")[:third]
+    latest = np.arange(max(n - third, 0), n)
+    return np.unique(np.concatenate([_spread_rows(n, third), rare, latest]))
 
 
 def _spread_rows(n: int, rows: int) -> NDArray[np.intp]:
@@ -146,15 +157,6 @@ def _collisions(squares: FloatArray, y: FloatArray, *, width: float = 2.0, ridge
     return outliers(ridge * (G @ y), ridge * np.diagonal(G), 1.0, most=0.1)
 
 
-class _Quick(NamedTuple):
-    """Numbers in single precision."""
-
-    spread: SingleArray
-    bounds: SingleArray
-    least: np.float32
-    most: np.float32
-
-
 class Dynamics:
     """Displacement, reward, endings and novelty, learned from data.
 
@@ -192,24 +194,36 @@ class Dynamics:
             causes, alive.r[:, None], [shape.reward], centres, robust=False, prior=np.array([self._least])
         )
         self._bounds = np.abs(np.vstack([data.x, data.y])).max(axis=0) + 2.0
-        ends = data[data.ended]
-        self.terminations = (
-            Terminations(ends.y, ends.r, data.y[~data.ended], settings.survivors) if len(ends) else None
-        )
+        self.terminations = self._terminations(data, settings)
         self._width = float(np.sqrt(max(data.x.shape[1] / 2.0, 1.0)))  # more columns lie farther apart
         visited = np.vstack([data.x, data.y[~data.ended]]) / self._width
         self.state_novelty = Novelty(visited, lam, centres)
+        self.novelty_of = Doubt(self.state_novelty.kernel, self.state_novelty.known, self._width)
         self.novelty = Novelty(np.hstack([data.x / self._width, action_gap * data.a]), lam, centres)
         self._action_gap = action_gap
         self.data = data
         self.terminal_values: dict[int, object] = {}  # for searches, by horizon; made when first asked for
-        self._quick = _Quick(
+        self.simulator = Simulator(
+            self._move.quick,
+            self._reward.quick,
+            self._at_next,
             self.spread.astype(np.float32),
             self._bounds.astype(np.float32),
-            np.float32(self._least),
-            np.float32(self._most),
+            (np.float32(self._least), np.float32(self._most)),
+            self.terminations,
         )
         self._range_over(actions)
+
+    def _terminations(self, data: Motion, settings: DisplacementSettings) -> Ends | None:
+        """Where episodes end, as far as is known; ends are welcome if they pay more than many usual steps would."""
+        ends = data[data.ended]
+        self.ends_are_welcome = False
+        if not len(ends):
+            return None
+        usual = float(data.r[~data.ended].mean()) if len(ends) < len(data) else 0.0
+        self.ends_are_welcome = float(ends.r.mean()) > settings.usual_steps * usual
+        within = settings.end_radius if self.ends_are_welcome else np.inf
+        return terminations(ends.y, ends.r, data.y[~data.ended], settings.survivors, within=within)
 
     def _range_over(self, actions: FloatArray) -> None:
         self._moves, self._rewards = self._move.of_actions(actions), self._reward.of_actions(actions)
@@ -252,23 +266,8 @@ class Dynamics:
         return y, *self._outcome(self._reward(np.hstack([y, a]) if self._at_next else z), y)
 
     def quick_step(self, x: SingleArray, a: SingleArray) -> tuple[SingleArray, SingleArray, BoolArray | None]:
-        """The same in single precision, for searches; None where no episode has ever ended."""
-        spread, bounds, d = self._quick.spread, self._quick.bounds, x.shape[1]
-        z = np.concatenate([x, a], axis=1)
-        y = self._move.quick(z) * spread
-        y += x
-        np.minimum(y, bounds, out=y)
-        np.maximum(y, -bounds, out=y)
-        if self._at_next:
-            z[:, :d] = y
-        r = self._reward.quick(z)[:, 0]
-        r = np.minimum(np.maximum(r, self._quick.least), self._quick.most)
-        if self.terminations is None:
-            return y, r, None
-        ended, last = self.terminations(y)
-        if ended.any():
-            r = np.where(ended, last, r).astype(np.float32)
-        return y, r, ended
+        """A step in single precision, for searches."""
+        return self.simulator(x, a)
 
     def _bounded(self, y: FloatArray) -> FloatArray:
         return np.asarray(np.minimum(np.maximum(y, -self._bounds), self._bounds))
@@ -283,7 +282,7 @@ class Dynamics:
         return np.where(ended, last.reshape(r.shape), r), ended
 
     def path(self, x: FloatArray, held: BoolArray) -> FloatArray:
-        """Where every action leads from states (q, d) while it is held, at steps (k, q): (A, k + 1, q, d)."""
+        """Paths (A, k + 1, q, d) from states (q, d) while each action is held."""
         first = self._bounded(x + self._moves(x) * self.spread)
         path = np.empty((len(first), len(held) + 1, *x.shape))
         path[:, 0], path[:, 1] = x, first
@@ -319,10 +318,6 @@ class Dynamics:
             r = self._rewards(causes[:, 1:][:, later])
             rewards[:, 1:][:, later], ends[:, 1:][:, later] = self._outcome(r, path[:, 2:][:, later])
         return rewards, ends
-
-    def novelty_of(self, y: SingleArray) -> SingleArray:
-        """U in [0, 1] (n,): how little is known around states (n, d)."""
-        return np.asarray(self.state_novelty(y / np.float32(self._width)), dtype=np.float32)
 
     def unknown(self, x: FloatArray, y: FloatArray, ended: BoolArray) -> FloatArray:
         """U in [0, 1] (A, q): how new it is to take an action at x (q, d), and to get to y (A, q, d).

@@ -1,8 +1,8 @@
 """Displacement: regress s' − s, read V at the predicted next state.
 
-Where a step moves the state a little, regressing V(s') on (s, a) blurs exactly what matters; regressing the
-displacement does not. For the planner it is a model like any other: a mean at every state-action, which shrinks by
-1 − u where little is known, so that Q reverts to its ceiling there. It carries no proof.
+If a step moves the state only a little, regressing V(s') on (s, a) blurs the difference between actions; regressing
+the displacement does not. The planner sees a mean at every state-action that shrinks by 1 − u where data are missing,
+so Q reverts to its ceiling there. There is no proof.
 """
 
 from __future__ import annotations
@@ -35,19 +35,18 @@ IntArray = NDArray[np.intp]
 
 
 class DisplacementEmbedding:
-    """A model of smooth, nearly deterministic motion.
+    """A displacement model: regression of s' − s, for smooth, nearly deterministic dynamics.
 
     Args:
         actions: the finite action set (A, d_a).
-        categorical: whether actions are names rather than quantities.
-        lam: λ of the regression that measures what is new: after N visits λ/(N + λ) of the ceiling is left.
+        categorical: True if actions are categories, not quantities.
+        lam: λ of the novelty regression: after N visits a share λ/(N + λ) of the ceiling is left.
         settings: all other numbers.
         reward: the reward function of encoded states, actions and next states (n,), or None to learn it.
 
     Attributes:
         repeat: steps for which a backup holds the action.
-        landmarks: most states at which V is known.
-        fits: how often kernels and scales were chosen: whenever the data had doubled.
+        fits: how often kernels and scales were chosen; they are chosen whenever the data have doubled.
     """
 
     def __init__(
@@ -62,7 +61,6 @@ class DisplacementEmbedding:
         self.actions, self._categorical, self.lam = actions, categorical, lam
         self._reward = reward
         self.settings = settings or DisplacementSettings()
-        self.landmarks = self.settings.landmarks
         self.repeat = 1
         self.fits = 0
         self.n = 0
@@ -77,7 +75,7 @@ class DisplacementEmbedding:
     # --- learning ---
 
     def update(self, batch: Transitions) -> None:
-        """Absorb transitions, and choose kernels anew when the data have doubled; unchanged when this raises."""
+        """Learn from transitions, and refit kernels when the data have doubled; unchanged if this raises."""
         if not len(batch):
             return
         if not (isinstance(batch.Z, np.ndarray) and isinstance(batch.next_states, np.ndarray)):
@@ -148,9 +146,9 @@ class DisplacementEmbedding:
     # --- on disk ---
 
     def arrays(self) -> Arrays:
-        """All that is kept, for saving; one made the same way goes on from it bit for bit."""
+        """All arrays for saving; an embedding made the same way continues from them bit for bit."""
         own = {
-            "counts": np.array([self.n, self.fits, self._fitted_at, self.repeat, self.landmarks]),
+            "counts": np.array([self.n, self.fits, self._fitted_at, self.repeat]),
             "depths": np.array(self._depths, dtype=np.intp),
             "centre": self._centre,
             "scale": self._scale,
@@ -158,8 +156,8 @@ class DisplacementEmbedding:
         return {**own, **nested({"data": transition_arrays(self.data), "shape": self.shape.arrays()})}
 
     def restore(self, arrays: Arrays) -> None:
-        """Go on from what was saved."""
-        self.n, self.fits, self._fitted_at, self.repeat, self.landmarks = arrays["counts"].tolist()
+        """Continue from what was saved."""
+        self.n, self.fits, self._fitted_at, self.repeat = arrays["counts"][:4].tolist()
         self._centre, self._scale = arrays["centre"], arrays["scale"]
         self._depths = arrays["depths"].tolist()
         self._shape = Shape.from_arrays(part(arrays, "shape"), len(self._centre))
@@ -170,13 +168,13 @@ class DisplacementEmbedding:
 
     @property
     def view(self) -> DisplacementView:
-        """What the data so far say; made when it is first asked for."""
+        """The model of the present data; computed on first use."""
         if self._view is None:
             self._view = self._learn()
         return self._view
 
     def with_repeat(self, repeat: int, *, sure: bool = False) -> DisplacementEmbedding:
-        """The same model, the action held for so many steps; shares all else until the next update.
+        """The same model with another action repeat; shares everything else until the next update.
 
         One that is ``sure`` takes what it has never seen for known.
         """
@@ -186,19 +184,9 @@ class DisplacementEmbedding:
         other._view = replace(self.view, repeat=repeat, sure=sure)
         return other
 
-    def with_landmarks(self, count: int) -> DisplacementEmbedding:
-        """The same model with V known at other landmarks, at most so many."""
-        if count == self.landmarks:
-            return self
-        other = object.__new__(DisplacementEmbedding)
-        other.__dict__.update(self.__dict__)
-        other.landmarks = count
-        other._view = other._grid = None
-        return other
-
     @property
     def dynamics(self) -> Dynamics:
-        """The motion that the data so far show; made when it is first asked for."""
+        """The learned dynamics; computed on first use."""
         if self._dynamics is None:
             gap = 100.0 if self._categorical else 1.0  # names have nothing in common
             about = self._motion(self.data), self.shape, self._features(self.actions)
@@ -214,7 +202,7 @@ class DisplacementEmbedding:
         data = dynamics.data
         left = np.append(np.any(data.y[:-1] != data.x[1:], axis=1), True)  # the others come again as the next state
         points = np.vstack([data.x, data.y[left & ~data.ended], _ahead(dynamics, data.x, settings.reach)])
-        count = min(self.landmarks, int(np.sqrt(settings.most_weights / len(actions))))
+        count = min(settings.landmarks, int(np.sqrt(settings.most_weights / len(actions))))
         rows, radius = farthest_points(points, count, apart=1e-3)
         if len(rows) < count:  # all points are landmarks: how far half of them leave the others, halved along a curve
             radius = farthest_points(points, (len(rows) + 1) // 2)[1] / 2.0
@@ -249,32 +237,37 @@ class DisplacementEmbedding:
 
     @property
     def depth(self) -> int:
-        """Steps that a search may look ahead: as many as the model foresaw of one of the latest episodes."""
+        """Steps that a search may look ahead: as many as the model predicted of one of the latest episodes."""
         least, most = self.settings.depths
         return max(least, *self._depths) if self._depths else (least + most) // 2
 
     def step(self, states: FloatArray, which: IntArray) -> tuple[FloatArray, FloatArray, NDArray[np.bool_]]:
-        """Simulate one step from encoded states with the actions of these numbers: next states, rewards, ends."""
+        """Simulate one step from encoded states with numbered actions: next states, rewards, terminations."""
         view = self.view
         y, rewards, ended = view.dynamics.step(view.scaled(states), view.actions[which])
         return np.asarray(y * self._scale + self._centre), rewards, ended
 
+    def ends_at(self, state: FloatArray) -> bool:
+        """Whether the episode ends at an encoded state (1, d), as far as is known."""
+        ends = self.dynamics.terminations
+        return ends is not None and bool(ends((state - self._centre) / self._scale)[0][0])
+
     @property
     def data(self) -> Transitions:
-        """The transitions that are kept."""
+        """The kept transitions."""
         if self._data is None:
             raise InputError("a displacement embedding knows nothing before its first transitions")
         return self._data
 
     @property
     def shape(self) -> Shape:
-        """The kernels of the moment."""
+        """The present kernels."""
         assert self._shape is not None  # chosen with the first data
         return self._shape
 
     @property
     def left_out_residuals(self) -> FloatArray:
-        """Observed minus predicted next states of the kept data (n, d), encoded, each as if it were left out."""
+        """Leave-one-out residuals of the next states of the kept data (n, d), encoded."""
         return np.asarray(self.view.dynamics.residuals * self._scale)
 
     def residuals(self, data: Transitions) -> FloatArray:
@@ -289,7 +282,7 @@ class DisplacementEmbedding:
 
     @property
     def reward_range(self) -> tuple[float, float]:
-        """The least and the largest reward seen, and 0 if an episode ended."""
+        """The smallest and largest reward seen, including 0 if an episode terminated."""
         rewards = np.append(self.data.rewards, 0.0) if self.data.terminated.any() else self.data.rewards
         return float(rewards.min()), float(rewards.max())
 
@@ -297,7 +290,7 @@ class DisplacementEmbedding:
 
     @property
     def information_gain(self) -> float:
-        """G of the regression that measures what is new, in nats."""
+        """Information gain of the novelty regression, in nats."""
         return self.view.dynamics.novelty.information_gain
 
     @property
@@ -306,7 +299,7 @@ class DisplacementEmbedding:
         return np.asarray(self.view.landmarks * self._scale + self._centre)
 
     def backup(self, v: FloatArray, *, reward: float = 1.0, terminal: float = 0.0) -> Target:
-        """What ``expectation`` then gives: reward·(sum of rewards) + V where the action leads."""
+        """Coefficients with which ``expectation`` gives reward·(sum of rewards) + V(s')."""
         mean = float(v.mean()) if len(v) else 0.0
         return Target(self.view.factor.solve(v - mean), mean, reward, terminal)
 
@@ -323,7 +316,7 @@ class DisplacementEmbedding:
         return self._grid
 
     def freeze(self) -> DisplacementView:
-        """The model of the moment, which later updates replace but do not change."""
+        """An immutable view of the present model."""
         return self.view
 
     def std(self, Zq: Points) -> FloatArray:
@@ -341,7 +334,7 @@ class DisplacementEmbedding:
         return np.asarray(W[np.arange(len(states)) * len(self.actions) + which])
 
     def transition_weights(self, Zq: Points) -> FloatArray:
-        """What each kept transition counts for in the predicted displacement, on average over columns (q, n)."""
+        """Weight of each kept transition in the predicted displacement, averaged over columns (q, n)."""
         Z = np.asarray(Zq)
         d = Z.shape[1] - self.actions.shape[1]
         z = np.hstack([(Z[:, :d] - self._centre) / self._scale, self._features(Z[:, d:])])
@@ -365,7 +358,7 @@ class DisplacementEmbedding:
         return Z[:, :d], np.argmin(gaps, axis=1)
 
     def diagnostics(self) -> dict[str, Any]:
-        """What was chosen and how well it predicts, in words and numbers."""
+        """The choices of the model, and how well it predicts."""
         view, shape = self.view, self.shape
         data = self._motion(self.data)
         moved = data.y - data.x
@@ -396,7 +389,7 @@ def _numbers(values: FloatArray) -> list[float]:
 
 
 def _ahead(dynamics: Dynamics, x: FloatArray, reach: int) -> FloatArray:
-    """Where every action, held for a while, would lead from all over the data, within reach of them."""
+    """States that held actions reach from the data, within their range."""
     some = x[farthest_points(x, 300)[0]]
     path = dynamics.path(some, np.ones((reach, len(some)), dtype=bool))
     y = path[:, -1].reshape(-1, x.shape[1])

@@ -1,13 +1,14 @@
-"""What each transition counts for in a predicted displacement: the regression is linear in what it was given."""
+"""The weight of each transition in a predicted displacement."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cmerl.embedding.displacement.regression import NUGGET, Bumps, independent_points
+from cmerl.embedding.displacement.regression import NUGGET, independent_points
 from cmerl.kernels.fitting import Fit
 from cmerl.linalg import Cholesky
+from cmerl.searching.bumps import Bumps
 
 FloatArray = NDArray[np.float64]
 

@@ -1,4 +1,4 @@
-"""Motion that is learned, and a reward function that is given: simulated steps pay what it says of them."""
+"""Learned dynamics with a given reward function."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TransitionReward = Callable[[FloatArray, FloatArray, FloatArray], FloatArray]
 
 
 class GivenRewardDynamics(Dynamics):
-    """As ``Dynamics``, but for rewards.
+    """``Dynamics`` with a given reward function.
 
     Args:
         arguments: as for ``Dynamics``.

@@ -1,4 +1,4 @@
-"""What a displacement says at states × actions: where they lead, what they earn, how new they are."""
+"""A displacement model at states × actions: next states, rewards and novelty."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ BoolArray = NDArray[np.bool_]
 
 
 class Target(NamedTuple):
-    """What ``backup`` regresses: reward·r + V(s'), V as coefficients around its mean."""
+    """The target of ``backup``: reward·r + V(s'), with V as coefficients around its mean."""
 
     coef: FloatArray
     mean: float

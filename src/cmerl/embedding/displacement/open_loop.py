@@ -1,4 +1,4 @@
-"""How far ahead a model can be trusted: its error along a path that it has not learned from."""
+"""Open-loop error: how far ahead a model predicts along a path that it has not learned from."""
 
 from __future__ import annotations
 

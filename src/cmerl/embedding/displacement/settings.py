@@ -1,4 +1,4 @@
-"""The numbers of a displacement, each with its default."""
+"""The settings of a displacement model."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, kw_only=True)
 class DisplacementSettings:
-    """How a displacement is learned, and where V is known.
+    """Settings of the displacement regression and of its landmarks.
 
     Attributes:
         centres: of each regression.
@@ -18,7 +18,9 @@ class DisplacementSettings:
         reach: steps ahead at which landmarks are put, so that V is known where plans lead.
         smoothness: lengthscale of V over the distance between landmarks.
         survivors: states kept to tell terminations from.
-        far: standard deviations outside of which a new state calls for new scales and kernels at once.
+        usual_steps: an end is welcome if it pays more than so many steps do on average.
+        end_radius: standard deviations around the ends seen within which welcome ends are expected.
+        far: standard deviations beyond which a new state triggers new scales and kernels at once.
         depths: least and most steps that a search looks ahead.
         open_loop_error: standard deviations of the state by which predictions may be wrong at that depth.
     """
@@ -26,11 +28,13 @@ class DisplacementSettings:
     centres: int = 200
     fit_rows: int = 200
     keep: int = 5000
-    landmarks: int = 600
+    landmarks: int = 300
     most_weights: int = 1_500_000
     reach: int = 5
     smoothness: float = 4.0
     survivors: int = 400
+    usual_steps: int = 100
+    end_radius: float = 0.5
     far: float = 10.0
     depths: tuple[int, int] = (8, 22)
     open_loop_error: float = 0.3

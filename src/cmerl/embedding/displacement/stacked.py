@@ -1,9 +1,8 @@
-"""Regressions of several outputs, each with a kernel of its own, read together: one product for all of them."""
+"""Regressions of several outputs, each with its own kernel, evaluated by one product."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,9 +10,9 @@ from numpy.typing import NDArray
 from cmerl.embedding.displacement.regression import NUGGET, independent_points
 from cmerl.kernels.fitting import Fit
 from cmerl.linalg import Cholesky
+from cmerl.searching.simulator import Regression, stacked_kernels
 
 FloatArray = NDArray[np.float64]
-SingleArray = NDArray[np.float32]
 BoolArray = NDArray[np.bool_]
 
 
@@ -34,6 +33,7 @@ class StackedRegression:
     Attributes:
         residuals: what every row leaves if it is left out (n, p).
         dropped: rows that were (n, p).
+        quick: the same predictions in single precision.
     """
 
     def __init__(
@@ -61,8 +61,8 @@ class StackedRegression:
         self._quadratic = np.hstack([*quadratic, np.empty((d, 0))])
         self._linear = np.hstack([*linear, np.empty((d, 0))])
         self.coef = np.vstack([*coefs, np.empty((0, Y.shape[1]))])
-        self._single = self._product(slice(None)).astype(np.float32), self.coef.astype(np.float32)
-        self._about = self._origin.astype(np.float32), self._mean.astype(np.float32)
+        numbers = self._product(slice(None)), self.coef, self._origin, self._mean
+        self.quick = Regression(*(array.astype(np.float32) for array in numbers))
 
     @property
     def size(self) -> int:
@@ -77,17 +77,8 @@ class StackedRegression:
 
     def __call__(self, X: FloatArray) -> FloatArray:
         """Predictions (…, p)."""
-        K = _kernels(X - self._origin, self._product(slice(None)))
+        K = stacked_kernels(X - self._origin, self._product(slice(None)))
         return np.asarray(self._mean + K @ self.coef)
-
-    def quick(self, X: SingleArray) -> SingleArray:
-        """The same in single precision (n, p)."""
-        (W, coef), (origin, mean) = self._single, self._about
-        if not len(coef):
-            return np.broadcast_to(mean, (len(X), len(mean)))
-        found: SingleArray = _kernels(X - origin, W) @ coef
-        found += mean
-        return found
 
     def of_actions(self, actions: FloatArray) -> Callable[[FloatArray], FloatArray]:
         """Predictions (A, q, p) for every action (A, e) at states (q, d), or at states of its own (A, q, d).
@@ -97,33 +88,18 @@ class StackedRegression:
         """
         d = len(self._origin) - actions.shape[1]
         W, mean, origin = self._product(slice(d)), self._mean, self._origin[:d]
-        own = _kernels(actions - self._origin[d:], self._product(slice(d, None)))
+        own = stacked_kernels(actions - self._origin[d:], self._product(slice(d, None)))
         coef = (own[:, :, None] * self.coef).astype(np.float32)
         together = np.hstack(list(coef))  # one product for all actions is quicker than one for each
 
         def predict(states: FloatArray) -> FloatArray:
-            K = _kernels(states - origin, W, exp=np.float32)
+            K = stacked_kernels(states - origin, W, exp=np.float32)
             if states.ndim == 3:
                 return np.asarray(mean + K @ coef)
             found = (K @ together).reshape(len(states), len(coef), -1)
             return np.asarray(mean + found.transpose(1, 0, 2))
 
         return predict
-
-
-def _kernels(P: NDArray[Any], W: NDArray[Any], exp: type[np.float32] | None = None) -> NDArray[Any]:
-    """exp([p², p, 1]·W) (…, m) at points (…, d), in the precision of the points unless another is asked for."""
-    rows = P.reshape(-1, P.shape[-1])
-    d = rows.shape[1]
-    left = np.empty((len(rows), 2 * d + 1), dtype=rows.dtype)
-    np.square(rows, out=left[:, :d])
-    left[:, d : 2 * d], left[:, -1] = rows, 1.0
-    K = left @ W
-    np.minimum(K, 0.0, out=K)
-    if exp is not None:
-        K = K.astype(exp)
-    np.exp(K, out=K)
-    return np.asarray(K.reshape(*P.shape[:-1], -1))
 
 
 class _Column:

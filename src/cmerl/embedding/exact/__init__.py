@@ -1,1 +1,1 @@
-"""The exact embedding: every transition kept."""
+"""The exact embedding, which keeps every transition."""

@@ -1,4 +1,4 @@
-"""The exact conditional mean embedding: every transition kept, nothing refactorised."""
+"""The exact conditional mean embedding: it keeps every transition and never refactorises."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ class ExactEmbedding:
     Args:
         kernel: k_φ on state-actions.
         lam: the ridge λ > 0.
-        actions: the finite action set (A, d_a) that ``grid`` ranges over; only planning needs it.
-        track_std: keep what makes σ on the support's grid cheap; a plan with bonuses needs it.
+        actions: the finite action set (A, d_a) of ``grid``; needed for planning only.
+        track_std: cache what σ on the support's grid needs; for plans with bonuses.
     """
 
     repeat = 1
@@ -51,6 +51,7 @@ class ExactEmbedding:
         self._log_point = GrowingVector(np.intp)
         self._log_next = GrowingVector(np.intp)
         self._log_reward = GrowingVector(np.float64)
+        self._information: dict[bytes, FloatArray] = {}  # at single state-actions, until the next update
 
     def _ensure_regressions(self) -> None:
         while len(self._regressions) < self._router.count:
@@ -73,12 +74,12 @@ class ExactEmbedding:
 
     @property
     def projection_loss(self) -> None:
-        """Nothing is projected."""
+        """None: nothing is projected."""
         return None
 
     @property
     def choices(self) -> int:
-        """Kernel features are fixed from the start."""
+        """0: kernel features are fixed from the start."""
         return 0
 
     @property
@@ -99,7 +100,7 @@ class ExactEmbedding:
         return take(both, np.where(ids >= 0, ids, len(self._next) - 1 - ids))
 
     def update(self, batch: Transitions) -> None:
-        """Append transitions; a batch that the kernel cannot take leaves the embedding as it was."""
+        """Append transitions; unchanged if the kernel fails on the batch."""
         if len(batch) == 0:
             return
         self._next.check(batch.next_states, "next states")
@@ -107,6 +108,7 @@ class ExactEmbedding:
             self._append(batch)
 
     def _append(self, batch: Transitions) -> None:
+        self._information = {}
         next_ids = np.empty(len(batch), dtype=np.intp)
         alive, ended = np.flatnonzero(~batch.terminated), np.flatnonzero(batch.terminated)
         next_ids[alive] = self._next.add(take(batch.next_states, alive))
@@ -130,18 +132,18 @@ class ExactEmbedding:
             self._support_grid.refresh(self.support)
 
     def backup(self, v: FloatArray, *, reward: float = 1.0, terminal: float = 0.0) -> Sequence[Regressed]:
-        """The regression of y_i = reward·r_i + V(s'_i), one a regression."""
+        """The regression of y_i = reward·r_i + V(s'_i), one per regression."""
         if len(v) != len(self._next):
             raise InputError(f"v needs a value for each of the {len(self._next)} support states, but has {len(v)}")
         v = np.append(v, terminal)  # index -1 is a terminated state
         return [r.solve(r.targets(v, reward)) for r in self._regressions]
 
     def ones(self) -> Sequence[Regressed]:
-        """The constant 1, one a regression."""
+        """The constant 1, one per regression."""
         return self.backup(np.ones(len(self._next)), reward=0.0, terminal=1.0)
 
     def grid(self, states: Points | None = None) -> ExactGrid | SupportGrid:
-        """The embedding at states × actions; at its own support by default, cached as data grow."""
+        """The embedding at states × actions; by default at its support, which is cached."""
         if states is not None:
             return self.freeze().grid(states)
         if self._support_grid is None:
@@ -149,7 +151,7 @@ class ExactEmbedding:
         return self._support_grid
 
     def freeze(self) -> ExactView:
-        """The embedding as it is now, for a plan that outlives later updates."""
+        """An immutable view, for plans that outlive later updates."""
         return ExactView(self.layout, [r.snapshot() for r in self._regressions])
 
     def expectation(self, coef: Sequence[Regressed], Zq: Points) -> FloatArray:
@@ -169,8 +171,14 @@ class ExactEmbedding:
         return np.sqrt(np.maximum(variance, 0.0))
 
     def information(self, Zq: Points) -> FloatArray:
-        """½log(1 + σ²/λ) at the state-actions (q,)."""
-        return 0.5 * np.log1p(np.square(self.std(Zq)) / self.lam)
+        """½log(1 + σ²/λ) at the state-actions (q,); episodes ask for one at a time, and come back to it."""
+        name = Zq.tobytes() if isinstance(Zq, np.ndarray) and len(Zq) == 1 else None
+        if name in self._information:
+            return self._information[name]
+        found = 0.5 * np.log1p(np.square(self.std(Zq)) / self.lam)
+        if name is not None:
+            self._information[name] = found
+        return np.asarray(found)
 
     def weight_norm1(self, Zq: Points) -> FloatArray:
         """‖α(z)‖₁ over all n transitions, exactly (q,)."""

@@ -1,4 +1,4 @@
-"""Embeddings seen at states × actions, using whatever structure the kernel has.
+"""Embeddings at states × actions, using the structure of the kernel.
 
 - An indicator action kernel makes A independent regressions on states.
 - A product kernel k_s·k_a needs only k_s at the states: E[V|s,a] = K_s (coef ∘ k_a(·, a)).
@@ -23,7 +23,7 @@ FloatArray = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Layout:
-    """How a kernel on state-actions is laid out over a finite set of actions."""
+    """The layout of a kernel on state-actions over a finite action set."""
 
     kernel: Kernel
     actions: Points
@@ -129,7 +129,7 @@ class ExactView:
         return ExactGrid(self.layout, self.regressions, states)
 
     def with_actions(self, actions: FloatArray) -> ExactView | None:
-        """The same at other actions; None where the kernel lets actions share nothing."""
+        """The same at other actions; None if the kernel separates actions."""
         return None if self.layout.split else replace(self, layout=Layout(self.layout.kernel, actions))
 
     def mean_slope(self, coef: Sequence[Regressed], z: FloatArray) -> FloatArray:

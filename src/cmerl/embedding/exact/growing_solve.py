@@ -33,7 +33,7 @@ class Rows(Protocol):
         ...
 
 
-class HalfWeights:
+class GrowingSolve:
     """W = L⁻¹k(rows, queries) and k(q, q) − ‖W‖², as both the rows and the queries grow.
 
     New rows reduce the variance by their squares; new queries are new columns. For a regression the variance is
@@ -70,7 +70,7 @@ class HalfWeights:
         return {**own, **nested({"W": self._W.arrays()})}
 
     def restore(self, arrays: Arrays) -> None:
-        """Go on from what was saved, with rows as they were then."""
+        """Continue from what was saved, with rows as they were then."""
         self._generation = self.rows.generation
         self._W = GrowingMatrix.from_arrays(part(arrays, "W"))
         self._solved = int(arrays["solved"].item())

@@ -1,4 +1,4 @@
-"""One kernel ridge regression that only ever appends, with repeated inputs collapsed to counts.
+"""An append-only kernel ridge regression, with repeated inputs merged to counts.
 
 n observations at m distinct points are equivalent to m observations of the mean targets with ridge λ/count:
 α and σ are the same, exactly. A repeat first gets a row of its own, which costs O(n²) like any other;

@@ -1,4 +1,4 @@
-"""The exact embedding at its own support: what the planner asks for at every step, kept as data grow."""
+"""The exact embedding at its own support, cached as data grow."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class SupportGrid:
 
     Means are Wᵀ(L⁻¹y) with W = L⁻¹k(rows, queries), so a backup needs one triangular solve and σ² comes free.
     A product kernel reads k_s alone instead, which is A times smaller than W; W is kept there only to track σ.
-    Whenever the data have doubled, W is looked at anew: it may pay to keep it at its numerical rank.
+    Whenever the data have doubled, W is examined again: it may pay to keep it at its numerical rank.
     """
 
     def __init__(self, layout: Layout, regressions: Sequence[RidgeRegression], track_std: bool) -> None:

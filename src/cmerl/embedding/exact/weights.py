@@ -1,4 +1,4 @@
-"""The weights W = L⁻¹k(rows, queries) of all regressions of an embedding, as they are or at their numerical rank."""
+"""The weights W = L⁻¹k(rows, queries) of all regressions of an embedding, full or at their numerical rank."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cmerl.embedding.compressed.dictionary import Dictionary
-from cmerl.embedding.exact.growing_solve import HalfWeights
+from cmerl.embedding.exact.growing_solve import GrowingSolve
 from cmerl.embedding.exact.regression import Regressed, RidgeRegression
 from cmerl.growing import GrowingMatrix
 from cmerl.transitions import Points, join_points
@@ -40,7 +40,7 @@ class Weights(Protocol):
 
     @property
     def accurate(self) -> bool:
-        """Whether round-off is negligible; if not, weights must be made anew."""
+        """Whether round-off is negligible; if not, weights must be recomputed."""
         ...
 
 
@@ -50,7 +50,7 @@ class DenseWeights:
     accurate = True
 
     def __init__(self, regressions: Sequence[RidgeRegression], track_std: bool) -> None:
-        self._parts = [HalfWeights(r, defer=0 if track_std else DEFER) for r in regressions]
+        self._parts = [GrowingSolve(r, defer=0 if track_std else DEFER) for r in regressions]
 
     def refresh(self, queries: Points) -> None:
         """Extend to the current rows and to the given queries."""
@@ -135,7 +135,7 @@ class CoordinateSolver:
 
     def __init__(self, regression: RidgeRegression) -> None:
         self._regression = regression
-        self._weights = HalfWeights(regression)
+        self._weights = GrowingSolve(regression)
         self._clear()
 
     def _clear(self) -> None:

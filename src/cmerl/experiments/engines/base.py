@@ -1,4 +1,4 @@
-"""What an engine is: something that plays tasks somewhere and tells what happens."""
+"""The protocol of engines, which play units and report events."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from cmerl.experiments.units import Unit
 
 @dataclass(frozen=True)
 class Task:
-    """A unit to play and the journal file, which the driver can write, that it goes on from.
+    """A unit to play and the journal file, which the driver can write, that it continues from.
 
     Attributes:
         unit: what to play.

@@ -1,4 +1,4 @@
-"""The local engine: loky workers on this machine, which write journals that the driver reads along."""
+"""The local engine: loky workers on this machine write journals, which the driver follows."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class LocalEngine:
                     last = attempt.outcome(future)
                     if last is not None:
                         yield last
-                    else:  # its worker was killed: the unit goes on from its journal, in a new one
+                    else:  # its worker was killed: the unit continues from its journal, in a new one
                         waiting.insert(0, attempt)
         finally:
             for slot in slots:
@@ -93,7 +93,7 @@ class _Attempt:
         except BrokenProcessPool:
             self.deaths.append(self.episodes)
             if self.deaths.count(self.episodes) < ATTEMPTS:
-                log.info("%s: its worker was killed; it goes on from its journal", unit.title)
+                log.warning("%s: its worker was killed; it continues from its journal", unit.title)
                 return None
             return UnitFailed(unit, f"its worker was killed {ATTEMPTS} times in one episode; is memory short?")
         except Exception as error:  # what loky itself has to say
@@ -173,10 +173,12 @@ def _work(unit: Unit, path: Path, log_level: int, parts: dict[str, Any]) -> dict
 
 
 def _log_to(path: Path, level: int) -> None:
-    """Messages of workers go to a file, since the driver's terminal shows bars."""
+    """Messages of workers, and warnings of their environments, go to a file: the driver's terminal shows bars."""
     if not log.handlers:
         handler = LogFile(path, delay=True, encoding="utf-8")
         handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
-        log.addHandler(handler)
-        log.propagate = False
+        logging.captureWarnings(True)
+        for source in (log, logging.getLogger("py.warnings")):
+            source.addHandler(handler)
+            source.propagate = False
     log.setLevel(level)

@@ -1,8 +1,8 @@
 """The Ray engine: units on one machine or on a cluster, whose workers and nodes may die.
 
 Every unit is one Ray task that streams its records to the driver, or writes them to a disk that all machines share.
-Ray itself retries nothing: a unit whose worker died goes on from its journal, so that only what was not yet in it is
-played again, and comes out the same.
+Ray itself retries nothing: a unit whose worker died continues from its journal, so that only what was not yet in it
+is played again, and comes out the same.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ def _connected(address: str | None, cpus: int) -> Iterator[None]:
             with _loopback():
                 ray.init("local", num_cpus=cpus, include_dashboard=False, _node_ip_address=LOOPBACK, **options)
             if (listens := ray.util.get_node_ip_address()) != LOOPBACK:  # type: ignore[no-untyped-call, unused-ignore]
-                log.warning("Ray listens on %s, not on the loopback interface only: mind who can reach it", listens)
+                log.warning("Ray listens on %s, not on the loopback interface only: check who can reach it", listens)
         else:
             _check_reachable(address)
             ray.init(address, **options)
@@ -128,7 +128,7 @@ def _connected(address: str | None, cpus: int) -> Iterator[None]:
 
 
 def _check_reachable(address: str) -> None:
-    """Raise OSError where nobody listens, which Ray takes minutes to find out."""
+    """Raise OSError if nothing listens at the address; Ray would take minutes to notice."""
     host, _, port = address.rpartition(":")
     if port.isdecimal():
         socket.create_connection((host, int(port)), timeout=CONNECT_SECONDS).close()
@@ -268,7 +268,7 @@ class _Attempt:
                         unit, f"its worker died {ATTEMPTS} times in one episode ({how}); is memory short?"
                     )
                 else:
-                    log.info("%s: its worker died (%s); it goes on from its journal", unit.title, how)
+                    log.info("%s: its worker died (%s); it continues from its journal", unit.title, how)
             case {"failure": reason}:
                 self.over = True
                 yield UnitFailed(unit, *reason)
@@ -294,7 +294,7 @@ def _work(
 
     Args:
         unit: what to play.
-        journal: the file to go on from and write to; or the records so far, new ones being sent.
+        journal: the file to continue from and write to; or the records so far, new ones being sent.
         versions: of the driver.
         path: where the driver finds modules; environments of a file beside it are found by workers of this machine.
     """

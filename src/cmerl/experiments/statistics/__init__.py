@@ -1,4 +1,4 @@
-"""What several seeds say together: intervals, aggregates over environments, comparisons, and how runs learn.
+"""Statistics over seeds: intervals, aggregates over environments, comparisons and learning speed.
 
 Everything is a pure function of its numbers and a seed.
 """

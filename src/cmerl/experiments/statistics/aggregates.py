@@ -15,13 +15,13 @@ from cmerl.validation.scores import FloatArray, Strata
 def interquartile_mean(scores: Strata, *, seed: int, level: float = LEVEL, resamples: int = RESAMPLES) -> Estimate:
     """Mean of the middle half of all scores, with its stratified bootstrap interval.
 
-    Less swayed by a stuck seed than the mean, and less wasteful than the median. Scores of different environments are
-    thrown together, so bring them to one scale first, such as the share of V* that was reached.
+    It is more robust than the mean and more efficient than the median. Scores of different environments are pooled,
+    so use one scale, such as the share of V* reached.
 
     Args:
-        scores: one array (seeds,) for each environment.
-        seed: of the resampling.
-        level: of the interval.
+        scores: one array (seeds,) per environment.
+        seed: seed of the resampling.
+        level: level of the interval.
         resamples: number of bootstrap samples.
     """
 
@@ -49,16 +49,16 @@ def middle_half_mean(values: FloatArray) -> FloatArray:
 def probability_of_improvement(
     a: Strata, b: Strata, *, seed: int, level: float = LEVEL, resamples: int = RESAMPLES
 ) -> Estimate:
-    """How likely a run of ``a`` scores above a run of ``b`` in an environment picked at random.
+    """Probability that a run of ``a`` scores above a run of ``b`` in a random environment.
 
-    Ties count half. Within an environment this is the Mann–Whitney statistic U/(n·m); environments count alike. Both
-    agents' seeds are resampled on their own, so the numbers of seeds may differ.
+    Ties count half. Within an environment this is the Mann–Whitney statistic U/(n·m); environments have equal weight.
+    Seeds are resampled independently, so their numbers may differ.
 
     Args:
-        a: one array (seeds,) for each environment; higher is better.
+        a: one array (seeds,) per environment; higher is better.
         b: the same environments.
-        seed: of the resampling.
-        level: of the interval.
+        seed: seed of the resampling.
+        level: level of the interval.
         resamples: number of bootstrap samples.
     """
     first, second = checks.strata("a", a), checks.strata("b", b)

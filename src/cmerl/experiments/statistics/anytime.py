@@ -1,4 +1,4 @@
-"""A comparison that may be looked at after every seed: confidence sequences for the mean paired difference.
+"""Anytime comparisons: confidence sequences for the mean paired difference.
 
 Looking again and again until an ordinary interval excludes 0 finds a difference sooner or later, even if there
 is none. The intervals here hold for all numbers of seeds at once: they may be watched, and the experiment stopped
@@ -33,16 +33,16 @@ FUTURES = 200
 
 @dataclass(frozen=True)
 class AnytimeComparison:
-    """What paired scores say so far.
+    """An anytime comparison of paired scores.
 
     Attributes:
-        mean: of a − b.
-        low: lower end of the confidence sequence after these seeds; −inf while nothing is ruled out on that side.
+        mean: mean of a − b.
+        low: lower end of the confidence sequence; −inf while nothing is ruled out on that side.
         high: its upper end.
-        p_value: of "no difference", valid whenever one chose to look: one over the money won against it.
+        p_value: anytime-valid p-value of "no difference".
         seeds: pairs seen.
-        more_seeds: how many more it takes until 0 is ruled out, if new seeds are like those seen: the median over
-            resampled futures; 0 if it is ruled out already, None if half of the futures do not get there.
+        more_seeds: median number of further seeds until 0 is ruled out, over futures resampled from the seeds so far;
+            0 if it is ruled out already, None if half of the futures do not decide.
     """
 
     mean: float
@@ -54,7 +54,7 @@ class AnytimeComparison:
 
     @property
     def decided(self) -> bool:
-        """Whether one agent is better, at the level asked for."""
+        """True if one agent is better at the given level."""
         return self.more_seeds == 0
 
 
@@ -67,24 +67,23 @@ def anytime_comparison(
     bounds: Bounds | None = None,
     most: int = 500,
 ) -> AnytimeComparison:
-    """Compare two agents on the same seeds, as often as wished, and say how many more seeds it takes.
+    """Compare two agents on the same seeds after any number of seeds, and estimate how many more are needed.
 
     Without ``bounds`` it assumes that the differences a − b are independent over seeds and symmetric about their
-    mean, of any scale, heavy tails included; they are if the agents do not differ. A rare disaster of one agent is
-    not symmetric. With ``bounds`` it assumes only that they are independent with one mean, and within the bounds;
-    that takes more seeds, the wider the bounds are against the spread.
+    mean, at any scale and with any tails. Rare disasters of one agent are not symmetric. With ``bounds`` it assumes
+    only that they are independent with one mean and within the bounds; wide bounds need more seeds.
 
     Args:
-        a: (seeds,), in the order in which they were run.
-        b: (seeds,), on the same seeds.
-        seed: of the futures that ``more_seeds`` is estimated from.
-        level: probability that the interval holds the mean difference after every number of seeds.
-        bounds: (lo, hi) between which every difference must lie, known beforehand and not read off the data.
-        most: additional seeds to look ahead.
+        a: scores (seeds,), in the order of the runs.
+        b: scores (seeds,), on the same seeds.
+        seed: seed of the futures behind ``more_seeds``.
+        level: probability that all intervals contain the mean difference.
+        bounds: (lo, hi) for every difference, known in advance, not taken from the data.
+        most: largest number of further seeds to consider.
     """
     differences = checks.pairs(a, b)
     low, high = confidence_sequence(differences, level=level, bounds=bounds)
-    money = float(_log_wealth(differences, 0.0, bounds)[-1])
+    money = float(log_wealth(differences, 0.0, bounds)[-1])
     enough = -np.log(1 - level)
     more: int | None = 0
     if money < enough:
@@ -102,7 +101,7 @@ def anytime_comparison(
 def confidence_sequence(
     differences: ArrayLike, *, level: float = LEVEL, bounds: Bounds | None = None
 ) -> tuple[float, float]:
-    """The interval after differences (n,), one of a sequence that holds the mean at every n at once.
+    """The interval after differences (n,), from a sequence that covers the mean at every n at once.
 
     It holds every θ against which too little money was won. Assumptions as in `anytime_comparison`.
     """
@@ -112,7 +111,7 @@ def confidence_sequence(
     return _last_kept(x, enough, bounds, side=-1), _last_kept(x, enough, bounds, side=1)
 
 
-def _log_wealth(x: FloatArray, theta: FloatArray | float, bounds: Bounds | None) -> FloatArray:
+def log_wealth(x: FloatArray, theta: FloatArray | float, bounds: Bounds | None) -> FloatArray:
     """Logarithm of the money (…, n) after every difference of x (…, n), if θ (…, 1) is bet against.
 
     Half of it is bet on larger differences and half on smaller ones, and the better half is what counts.
@@ -148,7 +147,7 @@ def _last_kept(x: FloatArray, enough: float, bounds: Bounds | None, *, side: int
         end = bounds[(side + 1) // 2]
         steps = abs(end - middle) * np.linspace(0, 1, SCAN_POINTS + 1, endpoint=False)[1:]
     theta = middle + side * np.append(0.0, steps)
-    kept = np.flatnonzero(_log_wealth(x, theta[:, None], bounds)[:, -1] < enough)
+    kept = np.flatnonzero(log_wealth(x, theta[:, None], bounds)[:, -1] < enough)
     if len(kept) == 0:
         return middle
     if kept[-1] == len(theta) - 1:
@@ -156,7 +155,7 @@ def _last_kept(x: FloatArray, enough: float, bounds: Bounds | None, *, side: int
     inside, outside = theta[kept[-1]], theta[kept[-1] + 1]
     for _ in range(BISECTIONS):
         between = (inside + outside) / 2
-        if _log_wealth(x, between, bounds)[-1] < enough:
+        if log_wealth(x, between, bounds)[-1] < enough:
             inside = between
         else:
             outside = between
@@ -167,7 +166,7 @@ def _more_seeds(x: FloatArray, enough: float, bounds: Bounds | None, *, seed: in
     """Median number of differences to add to x (n,), drawn from itself, until 0 is ruled out."""
     drawn = np.random.default_rng(seed).choice(x, size=(FUTURES, most))
     futures = np.concatenate([np.broadcast_to(x, (FUTURES, len(x))), drawn], axis=1)
-    ruled_out = _log_wealth(futures, 0.0, bounds)[:, len(x) :] >= enough
+    ruled_out = log_wealth(futures, 0.0, bounds)[:, len(x) :] >= enough
     waits = np.where(ruled_out.any(axis=1), ruled_out.argmax(axis=1) + 1.0, np.inf)
     median = np.sort(waits)[FUTURES // 2]
     return int(median) if np.isfinite(median) else None

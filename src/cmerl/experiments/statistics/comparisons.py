@@ -21,14 +21,13 @@ _ROUNDING = 1e-12  # relative: what counts as a tie
 
 
 class PairedDifference(NamedTuple):
-    """What paired scores say about the difference of two agents.
+    """The difference of two agents on paired scores.
 
     Attributes:
-        mean: of a − b.
-        low: of the interval that holds every difference which the test does not reject; −inf while there are too few
-            seeds to reject any.
+        mean: mean of a − b.
+        low: lower end of the interval of differences that the test does not reject; −inf with too few seeds.
         high: its upper end.
-        p_value: of "no difference", two-sided.
+        p_value: two-sided p-value of "no difference".
         seeds: number of pairs.
     """
 
@@ -44,11 +43,12 @@ class Comparison:
     """Agents ``a`` and ``b`` in one environment, one of many comparisons.
 
     Attributes:
-        env: where.
+        env: the environment.
         a: name of an agent.
         b: name of the other.
-        difference: a − b on the seeds they share, with the interval of this comparison alone.
-        adjusted_p: Holm's p-value: rejecting those below α wrongly rejects any of them with probability α at most.
+        difference: a − b on shared seeds, with the interval of this comparison alone.
+        adjusted_p: Holm's adjusted p-value; rejecting those below α makes any false rejection with probability at
+            most α.
     """
 
     env: str
@@ -61,16 +61,15 @@ class Comparison:
 def paired_difference(a: ArrayLike, b: ArrayLike, *, seed: int, level: float = LEVEL) -> PairedDifference:
     """Mean of a − b over shared seeds, with the exact interval and p-value of the sign-flip test [Fisher 1935].
 
-    If the agents do not differ, swapping them on any seed changes nothing, so every choice of signs of the
-    differences is equally likely; the p-value is the share of choices with a mean at least as far from 0. The
-    interval inverts the test: it holds every θ that is not rejected as the centre of the differences. It is exact
-    whatever their law, if that is symmetric about its mean; at 95 % it needs 6 seeds to have ends.
+    If the agents do not differ, all signs of the differences are equally likely; the p-value is the share of sign
+    choices with a mean at least as far from 0. The interval inverts the test. It is exact for differences that are
+    symmetric about their mean; at 95 % it is infinite with fewer than 6 seeds.
 
     Args:
         a: (seeds,).
         b: (seeds,), on the same seeds in the same order.
-        seed: of the signs, which are drawn where they are too many to enumerate.
-        level: of the interval.
+        seed: seed of the signs, which are sampled if there are too many to enumerate.
+        level: level of the interval.
     """
     differences = checks.pairs(a, b)
     parts = _split_means(differences, seed=seed)
@@ -92,7 +91,7 @@ def paired_difference(a: ArrayLike, b: ArrayLike, *, seed: int, level: float = L
 
 
 def holm(p_values: ArrayLike) -> FloatArray:
-    """Holm's adjusted p-values (m,): they bound the chance of any false rejection [Holm 1979]."""
+    """Holm's adjusted p-values (m,), which bound the probability of any false rejection [Holm 1979]."""
     p = checks.finite("p_values", p_values, ndim=1)
     if ((p < 0) | (p > 1)).any():
         raise InputError("p_values must lie between 0 and 1")
@@ -110,9 +109,9 @@ def compare_all(
 
     Args:
         scores: for each agent, its scores (seeds,) in each environment, seeds in the same order for all.
-        seed: of drawn signs.
-        baseline: compare only with this agent, which makes fewer comparisons and so stronger ones.
-        level: of each interval on its own.
+        seed: seed of the random signs.
+        baseline: compare only with this agent; fewer comparisons have more power.
+        level: level of each interval alone.
     """
     agents = {agent: checks.strata(agent, values) for agent, values in scores.items()}
     if baseline is not None and baseline not in agents:

@@ -1,4 +1,4 @@
-"""Bootstrap intervals: how far the result would move with other seeds."""
+"""Bootstrap intervals over seeds."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ RESAMPLES = 2000
 
 
 class Estimate(NamedTuple):
-    """A number with its interval; ``low`` and ``high`` are NaN where the data say nothing about its spread."""
+    """A number with its interval; ``low`` and ``high`` are NaN if the spread is unknown."""
 
     value: float
     low: float
@@ -29,13 +29,13 @@ def bootstrap_interval(
     """Percentile bootstrap interval for the mean [Efron 1979].
 
     Args:
-        values: (n,), one number per independent run.
-        seed: of the resampling; equal seeds give equal intervals.
-        level: probability that the interval aims to cover the mean with; with few runs it covers less.
+        values: (n,), one per independent run.
+        seed: seed of the resampling.
+        level: nominal coverage; with few runs the interval covers less.
         resamples: number of bootstrap samples.
 
     Returns:
-        (low, high); NaN for a single value, which says nothing about its own spread.
+        (low, high); NaN for a single value.
     """
     sample = checks.finite("values", values, ndim=1)
     _, low, high = mean_curve(sample[:, None], seed=seed, level=level, resamples=resamples)
@@ -49,8 +49,8 @@ def mean_curve(
 
     Args:
         curves: (seeds, points).
-        seed: of the resampling.
-        level: of the interval at each point.
+        seed: seed of the resampling.
+        level: level of the interval at each point.
         resamples: number of bootstrap samples.
 
     Returns:
@@ -75,13 +75,13 @@ def stratified_bootstrap(
 ) -> Estimate:
     """Percentile bootstrap in which every environment keeps its number of seeds [Agarwal et al. 2021].
 
-    Seeds are drawn anew within each environment, never across: which environments were chosen is not a matter of
-    chance, so the interval speaks of new seeds on the same environments.
+    Seeds are resampled within each environment, never across, so the interval covers new seeds on the same
+    environments.
 
     Args:
-        scores: one array (seeds,) for each environment.
-        statistic: takes one array (…, seeds) for each environment and gives an array (…).
-        seed: of the resampling.
+        scores: one array (seeds,) per environment.
+        statistic: maps one array (…, seeds) per environment to an array (…).
+        seed: seed of the resampling.
         level: probability that the interval aims to cover with; with few seeds it covers less.
         resamples: number of bootstrap samples.
     """

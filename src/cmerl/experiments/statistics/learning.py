@@ -1,4 +1,4 @@
-"""How runs learn: what is left to lose at the end, how soon a level is reached, how fast regret grows."""
+"""Learning speed: late regret, episodes to a level, growth of regret."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ class RegretSummary:
     """Cumulative regret of several seeds.
 
     Attributes:
-        mean: over seeds.
+        mean: mean over seeds.
         low: lower end of the interval around ``mean``, NaN for a single seed.
         high: its upper end.
-        worst: of the seeds.
-        stuck: share of seeds whose late episodes still lose more than a fifth of V*.
+        worst: largest over seeds.
+        stuck: share of seeds whose last episodes lose more than a fifth of V*.
     """
 
     mean: float
@@ -54,7 +54,7 @@ def late_regret(regrets: ArrayLike) -> FloatArray:
 
 
 def summarise_regret(regrets: ArrayLike, *, optimum: float, seed: int) -> RegretSummary:
-    """Summary of regrets (seeds, episodes), each episode's own; ``optimum`` is V* at the first state."""
+    """Summary of per-episode regrets (seeds, episodes); ``optimum`` is V* at the first state."""
     rows = checks.finite("regrets", regrets, ndim=2)
     totals = rows.sum(axis=1)
     low, high = bootstrap_interval(totals, seed=seed)
@@ -63,7 +63,7 @@ def summarise_regret(regrets: ArrayLike, *, optimum: float, seed: int) -> Regret
 
 
 def thin(points: int, most: int) -> NDArray[np.intp]:
-    """At most ``most`` of the indices 0 … points−1, ends included: dense at the start and even after it.
+    """At most ``most`` of the indices 0 … points−1, including both ends: dense at the start, then even.
 
     A curve drawn through them looks the same on linear and on logarithmic axes.
     """
@@ -78,14 +78,13 @@ def thin(points: int, most: int) -> NDArray[np.intp]:
 
 @dataclass(frozen=True, eq=False)
 class Threshold:
-    """When runs first reach a level; a run that never does is censored: all that is known is "not by the end".
+    """When runs first reach a level; a run that never does is censored.
 
     Attributes:
         episodes: (seeds,), counted from 1; infinite for censored runs.
-        reached: share of seeds that got there.
-        median: over seeds, infinite where half of them or more are censored.
-        restricted_mean: mean of min(episodes, last episode) with its bootstrap interval: a lower bound of the mean,
-            and what an experiment of this length can say without assumptions about what comes after it.
+        reached: share of seeds that reached the level.
+        median: median over seeds; infinite if half of them or more are censored.
+        restricted_mean: mean of min(episodes, last episode) with its bootstrap interval, a lower bound on the mean.
     """
 
     episodes: FloatArray
@@ -102,9 +101,9 @@ def episodes_to_threshold(
     Args:
         scores: (seeds, episodes), such as returns.
         threshold: the level to reach.
-        seed: of the bootstrap.
-        window: episodes averaged, against luck; no run can reach the level before it has played as many.
-        below: for scores such as regret: reach the level from above.
+        seed: seed of the bootstrap.
+        window: number of episodes averaged; no run can reach the level before.
+        below: True for scores such as regret, which reach the level from above.
     """
     rows = checks.finite("scores", scores, ndim=2)
     last = rows.shape[1]
@@ -137,21 +136,21 @@ def regret_exponent(
     level: float = LEVEL,
     resamples: int = RESAMPLES,
 ) -> Estimate:
-    """The a for which mean cumulative regret grows like (episodes)ᵃ, by least squares on logarithmic axes.
+    """The exponent a for which mean cumulative regret grows like (episodes)ᵃ, by least squares on log axes.
 
-    1 is a player who does not learn, ½ is √T, and 0 one who has stopped losing. It describes the episodes seen and
-    proves no rate beyond them. Whole runs are resampled for the interval.
+    1 means no learning, ½ is √T, and 0 no further regret. It describes the observed episodes and proves no rate. The
+    interval resamples whole runs.
 
     Args:
-        regrets: (seeds, episodes), each episode's own.
-        seed: of the bootstrap.
-        share: of the episodes that are fitted, the last ones: growth at the start is another matter.
-        level: of the interval.
+        regrets: (seeds, episodes), per episode.
+        seed: seed of the bootstrap.
+        share: share of the last episodes that are fitted.
+        level: level of the interval.
         resamples: number of bootstrap samples.
 
     Returns:
-        NaN where the regret of the first fitted episodes is not positive or there are fewer than two of them; an
-        interval of NaN for a single seed.
+        The exponent; NaN if the regret of the first fitted episodes is not positive or there are fewer than two of
+        them. The interval is NaN for a single seed.
     """
     rows = checks.finite("regrets", regrets, ndim=2)
     if not 0 < share <= 1:

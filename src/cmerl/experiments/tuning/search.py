@@ -1,8 +1,8 @@
 """Search an agent's options on some seeds, then compare the best with the default on others.
 
-A directory holds everything: the study (SQLite), a run for every trial, and the final comparison. Whatever is killed,
-the same call goes on and comes out as if nothing had happened: what is tried next depends on the trials before it and
-its number alone, and a trial that was under way is resumed like any run.
+A directory holds everything: the study (SQLite), a run for every trial, and the final comparison. After a kill, the
+same call continues with the same result: the next trial depends only on earlier trials and its number, and a trial
+under way is resumed like any run.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Scores = dict[str, NDArray[np.float64]]
 
 @dataclass(frozen=True)
 class Tuned:
-    """What came of tuning.
+    """The result of tuning.
 
     Attributes:
         options: of the agent, the best found; its own where nothing beat them.
@@ -60,7 +60,7 @@ class Tuned:
     directory: Path
 
     def verdicts(self) -> list[str]:
-        """A sentence for each environment; an improvement is positive, whatever the objective."""
+        """A sentence for each environment; an improvement is positive for every objective."""
         what = "mean return" if self.objective == "return" else "cumulative regret"
         return [f"{c.env}: {verdict(c, what, self._sign)}" for c in self.comparisons]
 
@@ -69,7 +69,7 @@ class Tuned:
         return 1.0 if self.objective == "return" else -1.0
 
     def as_dict(self, tried: list[dict[str, Any]]) -> dict[str, Any]:
-        """What tuned.json says, from which a report is made."""
+        """The contents of tuned.json, for reports."""
         run = "default" if self.trial is None else _final(self.trial)
         names = ("options", "trial", "objective", "tuning_seeds", "final_seeds")
         about = {name: getattr(self, name) for name in names}
@@ -169,7 +169,7 @@ class _Search:
         self.seeds = tuning_seeds(spec, table)
         self.default = self._run("default", {DEFAULT: self.agent.options}, self.seeds)
         if self.default.failures:
-            raise InputError(f"the agent fails as it is: {self.default.failures[0]['message']}")
+            raise InputError(f"the agent fails with its default options: {self.default.failures[0]['message']}")
         self.objective = objective_of(self.default, table.objective)
         self.baseline = scores(self.default, self.objective)[DEFAULT]
 
@@ -183,7 +183,7 @@ class _Search:
             self._try(optuna, study, number, found)
 
     def _propose(self, optuna: Any, study: Any, number: int) -> dict[str, Any]:
-        """What to try next, as a function of the trials so far and the number alone, written down in one go."""
+        """The next setting, a function of earlier trials and its number, stored atomically."""
         seed = np.random.SeedSequence(self.table.sampler_seed, spawn_key=(number,)).generate_state(1)[0]
         sampler = optuna.samplers.TPESampler(seed=int(seed))
         draft = optuna.create_study(sampler=sampler, direction="minimize")
@@ -258,7 +258,7 @@ class _Search:
 
 
 def objective_of(results: Results, wanted: str) -> str:
-    """What to compare: regret can be asked for where every episode has one."""
+    """The objective; regret needs a regret for every episode."""
     known = all(line["regret"] is not None for line in results.episodes)
     if wanted == "regret" and not known:
         raise InputError(

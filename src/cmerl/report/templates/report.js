@@ -4,7 +4,7 @@ let data = JSON.parse(document.getElementById("data").textContent);
 const shown = {axes: "linear", bands: true, seeds: false, hidden: new Set()};
 const seen = new Set();  // figures that have come into view: the others wait
 const dark = matchMedia("(prefers-color-scheme: dark)");
-const narrow = matchMedia("(max-width: 46rem)");
+const narrow = matchMedia("screen and (max-width: 46rem)");
 const CONFIG = {responsive: true, displaylogo: false, displayModeBar: false};
 
 function css(name) { return getComputedStyle(document.documentElement).getPropertyValue(name).trim(); }
@@ -223,8 +223,24 @@ function everything() {  // for print, and for whoever wants all figures now
   drawSeen();
 }
 
-function fit() {  // paper is narrower than the window
-  document.querySelectorAll(".plot:not([hidden])").forEach((element) => { if (element.data) Plotly.Plots.resize(element); });
+const PAPER = {wide: 680, column: 330, high: 240, flat: 144};  // pixels on A4, as in the style sheet
+
+function drawn() { return [...document.querySelectorAll(".plot:not([hidden])")].filter((element) => element.data); }
+
+function toPaper() {  // a browser lays out for paper only after this: figures get their size and light colours now
+  document.documentElement.dataset.paper = "";
+  everything();
+  drawn().forEach((element) => Plotly.relayout(element, {
+    autosize: false, width: element.closest(".wide, .short") ? PAPER.wide : PAPER.column,
+    height: parseFloat(element.style.height) || (element.closest(".flat") ? PAPER.flat : PAPER.high),
+  }));
+}
+
+function toScreen() {
+  delete document.documentElement.dataset.paper;
+  drawn().forEach((element) => { delete element.layout.width; delete element.layout.height; element.layout.autosize = true; });
+  drawSeen();
+  drawn().forEach((element) => Plotly.Plots.resize(element));
 }
 
 function listen() {
@@ -302,8 +318,8 @@ async function start() {
   listen();
   dark.addEventListener("change", drawSeen);
   narrow.addEventListener("change", drawSeen);
-  addEventListener("beforeprint", () => { everything(); fit(); });
-  addEventListener("afterprint", fit);
+  addEventListener("beforeprint", toPaper);
+  addEventListener("afterprint", toScreen);
   document.body.dataset.ready = "true";
   if ("livePage" in document.body.dataset) follow();
 }

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from cmerl.acting.icem import Channels, Memory, Search, coloured_noise, noise_bank, search
+from cmerl.searching.icem import Channels, Memory, Search, coloured_noise, noise_bank, search
 
 SETTINGS = Search()
 
@@ -163,7 +163,7 @@ def test_no_round_begins_that_would_pass_the_deadline(
 ) -> None:
     """By a clock that only rounds advance, 6 ms each: five rounds, or as many as fit, and never less than one."""
     now = [0.0]
-    monkeypatch.setattr("cmerl.acting.icem.time", SimpleNamespace(perf_counter=lambda: now[0]))
+    monkeypatch.setattr("cmerl.searching.icem.time", SimpleNamespace(perf_counter=lambda: now[0]))
 
     def score(F):
         now[0] += 0.006

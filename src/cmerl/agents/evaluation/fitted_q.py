@@ -1,4 +1,4 @@
-"""Fitted Q evaluation: what a policy is worth by kernel regression on data, and how sure that is.
+"""Fitted Q evaluation: the value of a policy by kernel regression on data, with its uncertainty.
 
 Q_h is a ridge regression of r + V_{h+1}(s') on state-actions, V_h(s') what it says of the policy's action there. The
 value is a smooth function of the weight of every transition; its derivative is the transition's influence, and the

@@ -1,4 +1,4 @@
-"""CME-RL on disk: everything that a planner and its model are made from again, bit for bit."""
+"""Saving CME-RL: everything needed to rebuild its planner and model bit for bit."""
 
 from __future__ import annotations
 
@@ -7,20 +7,57 @@ from typing import Any
 
 import numpy as np
 
+from cmerl.agents.cme_rl.algorithm import Algorithm1
 from cmerl.agents.cme_rl.builder import Host, assemble
+from cmerl.agents.cme_rl.explorer import ExplorationOptions
 from cmerl.agents.cme_rl.options import Options
 from cmerl.agents.cme_rl.parts import Parts
 from cmerl.agents.cme_rl.planner import Planner
 from cmerl.agents.cme_rl.update_buffer import UpdateBuffer
-from cmerl.agents.saved import check_cme_rl
-from cmerl.agents.storage import Tensors
+from cmerl.agents.saving.container import Tensors
+from cmerl.agents.saving.contents import check_cme_rl
 from cmerl.errors import InputError
 from cmerl.growing import nested, part
 from cmerl.rewards import RewardRange
 from cmerl.spaces import StateSpace
 from cmerl.spaces.actions import ActionSet
 
-__all__ = ["check_cme_rl", "probe", "restore", "saved_pending", "state"]
+
+class Saved(Algorithm1):
+    """Can be saved and rebuilt, bit for bit."""
+
+    def lesson(self) -> dict[str, Any]:
+        """The last episode as data, with the cost of exploration."""
+        return {**super().lesson(), "exploration": self.explorer.spec()}
+
+    def _relearn(self, lesson: dict[str, Any]) -> None:
+        super()._relearn(lesson)
+        self.explorer.restore(lesson.get("exploration", self.explorer.spec()))  # 0.1 had no account
+
+    def _state(self) -> tuple[Tensors, dict[str, Any]]:
+        contradicted = self.proving.contradicted if self.options.mode.provable else []
+        tensors, about = state(self.planner, self.learner.pending, contradicted)
+        told = self.explorer.asked.given
+        return tensors, {**about, "exploration": self.explorer.spec(), **({"supervised": told} if told else {})}
+
+    def _restore(self, tensors: Tensors, meta: dict[str, Any], given: dict[str, Any]) -> None:
+        asked = ExplorationOptions.again(meta.get("supervised", ()), given)
+        self._compose(restored_planner(tensors, meta, given, self._host))
+        self.explorer.supervise(asked, self.env)
+        if self.options.mode.provable:
+            self.proving.contradicted[:] = meta["contradicted"]
+        self.explorer.restore(meta["exploration"])
+        self.model.replay(tensors)
+        self.learner.pending = UpdateBuffer.from_arrays(part(tensors, "pending"))
+        probe(self.planner)
+
+    @classmethod
+    def _check_saved(cls, tensors: Tensors, meta: dict[str, Any]) -> None:
+        check_cme_rl(tensors, meta)
+
+    def _unsaved(self) -> dict[str, Any]:
+        told = {name: getattr(self.explorer.asked, name) for name in self.explorer.asked.given}
+        return told if self.options.reward == "learned" else {**told, "reward": self.options.reward}
 
 
 def state(planner: Planner, pending: UpdateBuffer, contradicted: Sequence[str]) -> tuple[Tensors, dict[str, Any]]:
@@ -36,7 +73,7 @@ def state(planner: Planner, pending: UpdateBuffer, contradicted: Sequence[str]) 
     return tensors, {**about, "states": planner.states.spec(), "actions": planner.actions.spec()}
 
 
-def restore(tensors: Tensors, meta: dict[str, Any], given: dict[str, Any], host: Host) -> Planner:
+def restored_planner(tensors: Tensors, meta: dict[str, Any], given: dict[str, Any], host: Host) -> Planner:
     """The inverse of ``state``, but for what had not been learned; ``given`` is what a file cannot hold."""
     options = meta["options"]
     states = StateSpace.from_spec(meta["states"])
@@ -54,13 +91,8 @@ def restore(tensors: Tensors, meta: dict[str, Any], given: dict[str, Any], host:
     return assemble(host, told, states, actions, rewards, tensors.get("all_states"), Parts())
 
 
-def saved_pending(tensors: Tensors) -> UpdateBuffer:
-    """What had not been learned."""
-    return UpdateBuffer.from_arrays(part(tensors, "pending"))
-
-
 def probe(planner: Planner, *, longest: int = 1000) -> None:
-    """Refuse to go on from a file whose numbers lead nowhere; the plan is the one that comes next anyway.
+    """Refuse to continue from a file whose numbers lead nowhere; the plan is the one that comes next anyway.
 
     Args:
         planner: of the loaded agent.

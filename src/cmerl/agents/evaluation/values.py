@@ -1,4 +1,4 @@
-"""What a policy is worth: by playing it, or from data alone, with a proof where there can be one."""
+"""Policy evaluation by playing, or from data alone with a proof if possible."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cmerl import logs
-from cmerl.agents import door
-from cmerl.agents.practical_evaluation import Transitions, estimate, from_log
+from cmerl.agents import environment_calls
+from cmerl.agents.evaluation.practical import Transitions, estimate, from_log
 from cmerl.agents.records import Policy, begin
 from cmerl.errors import InputError
 from cmerl.finite import Balls
@@ -40,13 +40,13 @@ class Returns:
 
 @dataclass(frozen=True)
 class Value:
-    """What a policy is worth from the first states, by data alone.
+    """The value of a policy from the first states, from data alone.
 
     Attributes:
         lower: the lower end of an interval that holds with probability 1 − delta; likewise ``upper``.
         mean: the estimate; where it is proven, what was never tried earns the least.
         delta: the failure probability.
-        provable: whether that is proven; otherwise it was measured on small worlds.
+        provable: whether that is proven; otherwise it was measured on small environments.
         unsupported: the share of what the policy does that the data say nothing of; 0 where it is proven.
         statement: the same in words.
     """
@@ -62,7 +62,7 @@ class Value:
 
 @dataclass(frozen=True, eq=False)
 class PessimisticPolicy:
-    """A policy that is best where the world is as bad as the data allow: ``policy(obs, step)``.
+    """A pessimistic policy, the best for the worst environment that the data allow: ``policy(obs, step)``.
 
     Attributes:
         lower: what it earns in expectation from the first states, at least.
@@ -91,10 +91,10 @@ def play(env: gymnasium.Env[Any, Any], policy: Policy, horizon: int, episodes: i
         raise InputError(f"episodes must be a whole number of at least 1, not {episodes!r}")
     returns = np.zeros(int(episodes))
     for number, sequence in enumerate(np.random.SeedSequence(seed).spawn(int(episodes))):
-        obs = door.reset(env, int(np.random.default_rng(sequence).integers(2**31)))
+        obs = environment_calls.reset(env, int(np.random.default_rng(sequence).integers(2**31)))
         act = begin(policy)
         for step in range(horizon):
-            found = door.step(env, act(obs, step))
+            found = environment_calls.step(env, act(obs, step))
             returns[number] += found.reward
             obs = found.obs
             if found.terminated or found.truncated:
@@ -108,18 +108,18 @@ def play(env: gymnasium.Env[Any, Any], policy: Policy, horizon: int, episodes: i
 
 
 def value_of(policy: Any, data: Any, start: Any = None, *, horizon: int | None = None, delta: float = 0.05) -> Value:
-    """What any policy earns, from data alone: lower, mean and upper.
+    """Evaluate any policy from data alone: lower bound, mean and upper bound of its return.
 
-    From an agent on a finite world with a declared range of rewards the interval is proven, at the agent's own delta.
-    From anything else it is practical: fitted Q evaluation, whose intervals were measured to cover as often as they
-    say on small worlds. ``provable`` and ``statement`` say which.
+    With data of an agent on a finite MDP with a declared range of rewards, the interval is proven at the agent's
+    delta. Otherwise it is practical: fitted Q evaluation, whose intervals had their stated coverage on small
+    environments. ``provable`` and ``statement`` tell which.
 
     Args:
         policy: a function of (obs, step) or (obs), a table (H, S), a model of Stable-Baselines3, or anything with
-            ``probabilities`` or ``table`` where it is proven.
-        data: an agent, whose data count, played or logged; or logged episodes, as ``agent.fit`` takes them.
+            ``probabilities`` or ``table`` for a proven interval.
+        data: an agent, whose played and logged data are used; or logged episodes, as for ``agent.fit``.
         start: the first observation; by default the first states of the data.
-        horizon: steps of an episode; by default the agent's, or those of the longest episode.
+        horizon: steps per episode; by default the agent's, or the length of the longest episode.
         delta: failure probability of an interval that is not proven.
     """
     if getattr(data, "ledger", None) is not None:
@@ -178,7 +178,7 @@ class PessimisticValues(NamedTuple):
 
     Attributes:
         balls: what they leave possible.
-        Q: (H, S, A), less the least reward per step; likewise V (H + 1, S).
+        Q: (H, S, A), less the smallest reward per step; likewise V (H + 1, S).
         lower: of the value from the first states, in the environment's units.
         delta: the failure probability.
         statement: the same in words.
@@ -221,7 +221,7 @@ def pessimistic_policy(agent: Certified, start: Any = None) -> PessimisticPolicy
 
 
 def _balls(agent: Certified, starts: Sequence[Any] | None) -> tuple[Balls, FloatArray]:
-    """What the data leave possible, and the weights of first states (S,)."""
+    """The confidence balls of the data, and the weights of first states (S,)."""
     ledger = agent.ledger
     if ledger is None:
         raise InputError(f"nothing can be proven from these data: {agent._books}")

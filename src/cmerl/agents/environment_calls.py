@@ -1,4 +1,4 @@
-"""The door between an agent and its environment: what comes in is copied and checked, faults are named."""
+"""Calls of an environment: results are copied and checked, faults are named."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 import gymnasium
 import numpy as np
+from gymnasium.spaces import Box, MultiBinary, MultiDiscrete
 
 from cmerl.errors import CmerlError, EnvironmentFault, InputError, StepTimeoutError, shown
 from cmerl.validation import check_reward
@@ -23,7 +24,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class StepLimit:
-    """How long an environment may take.
+    """The time limit of an environment.
 
     Attributes:
         seconds: over ``reset`` or over one step.
@@ -46,7 +47,7 @@ class StepLimit:
 
 @dataclass(frozen=True)
 class Step:
-    """What an environment said of one action: its own copies, checked."""
+    """The outcome of a step, copied and checked."""
 
     obs: Any
     reward: float
@@ -60,11 +61,11 @@ def reset(env: gymnasium.Env[Any, Any], seed: int, limit: StepLimit | None = Non
     found = _ask("reset", lambda: env.reset(seed=seed), limit)
     if not isinstance(found, tuple) or len(found) != 2:
         raise EnvironmentFault(f"the environment's reset must return (observation, info), not {shown(found)}")
-    return own(found[0])
+    return _shaped(env, own(found[0]))
 
 
 def step(env: gymnasium.Env[Any, Any], action: Any, limit: StepLimit | None = None) -> Step:
-    """What follows an action, of which the environment gets a copy."""
+    """Call step with a copy of the action."""
     found = _ask("step", lambda: env.step(own(action)), limit)
     if not isinstance(found, tuple) or len(found) != 5:
         raise EnvironmentFault(
@@ -72,17 +73,30 @@ def step(env: gymnasium.Env[Any, Any], action: Any, limit: StepLimit | None = No
             f"not {shown(found)}"
         )
     obs, reward, terminated, truncated, info = found
-    return told(obs, reward, terminated, truncated, info)
+    return told(_shaped(env, obs), reward, terminated, truncated, info)
+
+
+def _shaped(env: gymnasium.Env[Any, Any], obs: Any) -> Any:
+    """An observation whose shape is its space's: agents that never look at it would only store it."""
+    space = env.observation_space
+    if isinstance(space, Box | MultiBinary | MultiDiscrete):
+        try:
+            shape = np.shape(obs)
+        except ValueError:  # rows of unequal length
+            raise EnvironmentFault(f"the observation is not numeric: {shown(obs)}") from None
+        if shape != space.shape:
+            raise EnvironmentFault(f"the observation has shape {shape}, but the space has {space.shape}")
+    return obs
 
 
 def told(obs: Any, reward: Any, terminated: Any, truncated: Any, info: Any = None) -> Step:
-    """What somebody said of one action, copied and checked."""
+    """The outcome that a user reports, copied and checked."""
     flags = _flag("terminated", terminated), _flag("truncated", truncated)
     return Step(own(obs), check_reward(reward), *flags, info)
 
 
 def own(value: Any) -> Any:
-    """A copy that nobody else can change: environments may use one array for all their observations."""
+    """A private copy: environments may reuse one array for all observations."""
     if isinstance(value, np.ndarray):
         return value.copy()
     if isinstance(value, int | float | str | bytes | np.generic) or value is None:
@@ -158,7 +172,7 @@ def _by_alarm(call: Callable[[], T], limit: StepLimit, message: str) -> T:
 
 
 def _by_thread(call: Callable[[], T], limit: StepLimit, message: str) -> T:
-    """Where signals cannot reach: the call goes on in its thread, but nobody waits for it."""
+    """Time limit by a thread: the call continues in its thread, but its result is ignored."""
     found: list[T] = []
     failed: list[BaseException] = []
 

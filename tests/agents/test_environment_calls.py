@@ -13,7 +13,7 @@ import pytest
 
 import cmerl
 from cmerl.agents import make
-from cmerl.agents.door import own, step
+from cmerl.agents.environment_calls import own, step
 from cmerl.errors import EnvironmentFault, InputError, KernelError, SharedAgentError, StepTimeoutError
 from cmerl.kernels import RBF, CallableKernel
 

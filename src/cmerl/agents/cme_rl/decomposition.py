@@ -1,4 +1,4 @@
-"""Takes Q of a plan apart: expected reward and value, the transitions that carry them, and optimism."""
+"""Decomposition of Q: expected reward, expected value, optimism, and the transitions behind them."""
 
 from __future__ import annotations
 
@@ -94,14 +94,14 @@ def plan_parts(plan: Plan, model: Model, row: FloatArray, step: int) -> Parts:
         value = mean + (plan.shift(step) - task.r_min) * one
     else:
         span = min(model.repeat, task.problem.horizon - (stage.until - model.repeat))
-        alone = model.backup(np.zeros(len(model.support)), reward=task.worth(span) / model.repeat)
+        alone = model.backup(np.zeros(len(model.support)), reward=span / model.repeat)
         reward = site.grid.expectation(alone)[0]
         value = mean - reward + (plan.shift(step) + stage.shift) * one
     return Parts(reward, value, plan.q(row, step)[0], site.sigma[0])
 
 
 def table_parts(plan: TablePlan, row: FloatArray, step: int) -> Parts:
-    """The same from counts: means of what followed, 0 where nothing did."""
+    """The same from counts; 0 without visits."""
     state, world = int(row[0, 0] - plan.first), plan.world
     rows = np.array([world.row(step, state, a) for a in range(world.actions)])
     seen = plan.balls.counts.visits[rows] > 0
@@ -176,7 +176,7 @@ def _trajectories(
     *,
     steps: int = 10,
 ) -> list[tuple[Any, ...]]:
-    """What each action is expected to lead to in so many steps, and the plan from there on."""
+    """The expected states after each action, followed by the plan."""
     states, actions = spaces
     here, which = np.repeat(row, len(actions), axis=0), np.arange(len(actions))
     on = np.ones(len(actions), dtype=bool)
@@ -197,7 +197,7 @@ def _trajectories(
 def _next(
     model: Model, here: FloatArray, which: IntArray, actions: ActionSet, states: StateSpace, *, least: float = 0.5
 ) -> tuple[FloatArray, NDArray[np.bool_]]:
-    """Where states (q, d) are expected to go: the mean, or the most likely where states are names; and if known.
+    """The expected next states of states (q, d): the mean, or the most likely category; and whether known.
 
     A prediction that rests on less mass than ``least`` leads nowhere.
     """

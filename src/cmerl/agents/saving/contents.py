@@ -1,4 +1,4 @@
-"""What the file of a saved agent may hold, field by field: docs/reference/formats.md says the same for people."""
+"""The schema of a saved agent; docs/reference/formats.md documents it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from cmerl.agents.schema import (
+from cmerl.errors import InputError
+from cmerl.growing import Arrays, part
+from cmerl.validation.schema import (
     ArraySchema,
     Schema,
     bound,
@@ -28,8 +30,6 @@ from cmerl.agents.schema import (
     whole,
     wholes,
 )
-from cmerl.errors import InputError
-from cmerl.growing import Arrays, part
 
 MOST = 10**6  # of anything that is counted: steps of an episode, states, numbers of an observation
 MOST_ACTIONS = 10**5
@@ -168,7 +168,7 @@ def check_cme_rl(tensors: Arrays, meta: dict[str, Any], **own: Schema) -> None:
     d, e = _state_columns(meta["states"]), _action_columns(meta["actions"])
     homogeneous = meta["options"]["time_homogeneous"]
     if not homogeneous and meta["horizon"] > 10_000:
-        raise InputError(f"horizon must be at most 10000 where each step has a law of its own, not {meta['horizon']}")
+        raise InputError(f"horizon must be at most 10000 if each step has its own transitions, not {meta['horizon']}")
     schemas = {"actions": floats("A", e), "all_states": floats(None, d)}
     _check_object_numbers(arrays, meta["states"], meta["actions"])
     arrays = dict(arrays)
@@ -311,7 +311,7 @@ def _check_displacement(arrays: Arrays, d: int, e: int, actions: int) -> None:
     optional = [name for name in schemas if name.startswith("shape.") and name != "shape.at_next"]
     sizes: dict[str, int] = {}
     check_arrays(arrays, schemas, sizes, optional)
-    if len(arrays["counts"]) != 5 or not sizes["k"] or not 1 <= arrays["counts"][3] <= 1000:
+    if len(arrays["counts"]) not in (4, 5) or not sizes["k"] or not 1 <= arrays["counts"][3] <= 1000:
         raise InputError("array 'counts' of a displacement must hold its transitions, fits and repeat")
 
 

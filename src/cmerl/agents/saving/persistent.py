@@ -1,4 +1,4 @@
-"""Agents on disk: everything learned in one file, all of it checked when it comes back."""
+"""Saving agents: one file, checked when it is loaded."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import gymnasium
 import numpy as np
 
 from cmerl import oracles
-from cmerl.agents import storage
 from cmerl.agents.certified import Certified
 from cmerl.agents.episode import Episode
 from cmerl.agents.history import History
 from cmerl.agents.records import REGRET_KINDS, EpisodeRecord, Trajectory
-from cmerl.agents.saved import check_any
+from cmerl.agents.saving import container
+from cmerl.agents.saving.contents import check_any
 from cmerl.certificates import Ledger
 from cmerl.errors import CmerlError, InputError
 from cmerl.growing import nested, part
@@ -36,17 +36,17 @@ class Persistent(Certified):
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write everything learned to one file; ``load`` continues exactly where this stopped."""
-        storage.write(path, *self._everything())
+        container.write(path, *self._everything())
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickled as it is saved, with its environment; what cannot be saved is refused with what to do instead."""
-        return unpickled, (type(self), storage.to_bytes(*self._everything()), self.env, self._unsaved())
+        return unpickled, (type(self), container.to_bytes(*self._everything()), self.env, self._unsaved())
 
-    def _everything(self) -> tuple[storage.Tensors, dict[str, Any]]:
+    def _everything(self) -> tuple[container.Tensors, dict[str, Any]]:
         """What ``save`` writes."""
         self._check_thread()
         if self._open is not None and self._open.step > 0:
-            raise InputError("an episode is open, and cannot be saved half: close it, or save when it has ended")
+            raise InputError("an episode is open: close it, or save after it has ended")
         tensors, meta = self._state()
         records = self.history[:]
         for name in ("ret", "length", "seconds"):
@@ -73,12 +73,12 @@ class Persistent(Certified):
             env: the environment to go on in.
             given: what cannot be saved, such as ``reward`` if it was a function.
         """
-        return cls._from(*storage.read(path), repr(os.fspath(path)), env, given)
+        return cls._from(*container.read(path), repr(os.fspath(path)), env, given)
 
     @classmethod
     def _from(
         cls,
-        tensors: storage.Tensors,
+        tensors: container.Tensors,
         meta: dict[str, Any],
         name: str,
         env: gymnasium.Env[Any, Any] | None,
@@ -103,7 +103,7 @@ class Persistent(Certified):
     @classmethod
     def _built(
         cls,
-        tensors: storage.Tensors,
+        tensors: container.Tensors,
         meta: dict[str, Any],
         env: gymnasium.Env[Any, Any] | None,
         given: dict[str, Any],
@@ -131,7 +131,7 @@ class Persistent(Certified):
         return agent
 
     @classmethod
-    def _check_saved(cls, tensors: storage.Tensors, meta: dict[str, Any]) -> None:
+    def _check_saved(cls, tensors: container.Tensors, meta: dict[str, Any]) -> None:
         """Raise an InputError unless a file's arrays and description are what ``_state`` could have written."""
         check_any(tensors, meta)
 
@@ -139,11 +139,11 @@ class Persistent(Certified):
         """What ``load`` must be given, since a file cannot hold it."""
         return {}
 
-    def _state(self) -> tuple[storage.Tensors, dict[str, Any]]:
+    def _state(self) -> tuple[container.Tensors, dict[str, Any]]:
         """Arrays and a JSON-able description of what this agent has learned and was told."""
         return {}, {}
 
-    def _restore(self, tensors: storage.Tensors, meta: dict[str, Any], given: dict[str, Any]) -> None:
+    def _restore(self, tensors: container.Tensors, meta: dict[str, Any], given: dict[str, Any]) -> None:
         """Undo ``_state``."""
 
     @abstractmethod
@@ -159,4 +159,4 @@ def unpickled(
     cls: type[Persistent], content: bytes, env: gymnasium.Env[Any, Any] | None, given: dict[str, Any]
 ) -> Persistent:
     """The agent that was pickled."""
-    return cls._from(*storage.from_bytes(content, "the pickled agent"), "the pickled agent", env, given)
+    return cls._from(*container.from_bytes(content, "the pickled agent"), "the pickled agent", env, given)

@@ -1,4 +1,4 @@
-"""Several bonus modes at once, for an agent that finds out by playing which one to believe."""
+"""Balancing of several bonus modes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SCALES = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)  # of the optimistic prior: from reckl
 
 @dataclass(frozen=True, kw_only=True)
 class Candidate:
-    """One of the modes that are balanced, with the B_V that it believes in, if it is not the problem's own."""
+    """One of the balanced modes, with its own B_V if it differs from the problem's."""
 
     label: str
     mode: Mode
@@ -35,14 +35,13 @@ def scales(values: tuple[float, ...] = SCALES) -> tuple[Candidate, ...]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Auto(Mode):
-    """Dynamic regret balancing over modes that prove nothing; so neither does this.
+class Balanced(Mode):
+    """Dynamic regret balancing over modes without a proof; it has none itself.
 
     Args:
-        candidates: what to balance, the most reckless first; by default scales of the optimistic prior.
+        candidates: the modes to balance, the least optimistic first; by default scales of the optimistic prior.
         width: c, the width of the confidence intervals of mean returns in units of the largest return.
-        floor: how much bolder candidates may lose while the most reckless has played k episodes: floor·√k in units of
-            the largest return.
+        floor: trials of more optimistic candidates may lose floor·√k in k episodes, in units of the largest return.
     """
 
     name: ClassVar[str] = "auto"
@@ -57,31 +56,31 @@ class Auto(Mode):
         check_not_negative("floor", self.floor)
         if not self.candidates:
             raise InputError("balancing needs at least one candidate")
-        wrong = [c.label for c in self.candidates if c.mode.provable != self.provable or isinstance(c.mode, Auto)]
+        wrong = [c.label for c in self.candidates if c.mode.provable != self.provable or isinstance(c.mode, Balanced)]
         if wrong:
             kind = "provable" if self.provable else "unproved"
             raise InputError(f"{type(self).__name__} balances {kind} modes only, and {', '.join(wrong)} is not one")
 
     @property
     def uses_sigma(self) -> bool:
-        """Whether any candidate does."""
+        """True if any candidate uses σ."""
         return any(c.mode.uses_sigma for c in self.candidates)
 
     def check(self, problem: Problem) -> None:
-        """Every candidate must have its constants."""
+        """Raise unless every candidate has its constants."""
         for candidate in self.candidates:
             candidate.mode.check(candidate.problem(problem))
 
     def bonus(
         self, problem: Problem, data: KernelEmbedding, *, episode: int, step: int, norms: ValueNorms | None
     ) -> BonusTerms:
-        """That of the candidate whose turn it is, so never asked for."""
+        """Not used: each candidate has its own bonus."""
         raise InputError("a balanced bonus is that of the candidate whose turn it is")
 
 
 @dataclass(frozen=True, kw_only=True)
-class AutoProvable(Auto):
-    """Dynamic regret balancing over provable modes of which one, not known which, has true constants.
+class BalancedProvable(Balanced):
+    """Dynamic regret balancing over provable modes, one of which has true constants.
 
     The defaults of ``width`` and ``floor`` are those of the proof: ``floor`` is √(2H·log(2J/δ)), set by `balanced`.
     """
@@ -91,5 +90,5 @@ class AutoProvable(Auto):
     default_lam: ClassVar[float] = 1.0
 
     def caveat(self) -> str | None:
-        """Which candidate is right is not known, so no plan of theirs can be trusted alone."""
+        """It is unknown which candidate is right, so no single plan is proven."""
         return "none: balancing bounds regret, not values; which candidate has true constants is not known"

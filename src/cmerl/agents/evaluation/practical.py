@@ -1,4 +1,4 @@
-"""What any policy is worth by data of any kind: an interval that was measured to cover, and is not proven."""
+"""Practical policy evaluation from any data: an interval with measured coverage, without a proof."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cmerl import logs
-from cmerl.agents.fitted_evaluation import Estimate, EvaluationSettings, Steps, evaluate_steps
+from cmerl.agents.evaluation.fitted_q import Estimate, EvaluationSettings, Steps, evaluate_steps
 from cmerl.errors import InputError, shown
 
 FloatArray = NDArray[np.float64]

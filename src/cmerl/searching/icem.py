@@ -1,8 +1,8 @@
 """Model-predictive control by the cross-entropy method (iCEM, Pinneri et al. 2020).
 
-At every decision, sequences of actions are drawn around the best ones so far, with noise that is correlated in time;
-the model says what each would earn, and a terminal value what would follow. Inside an episode every search goes on
-from the one before. Everything here is pure: a function of its arguments and of a generator.
+At every decision, action sequences are drawn around the best so far with time-correlated noise. The model simulates
+their rewards, and a terminal value adds the rest. Inside an episode each search continues from the last one. All
+functions are pure: they depend on their arguments and a generator only.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ SingleArray = NDArray[np.float32]
 IntArray = NDArray[np.intp]
 
 Score = Callable[[SingleArray], tuple[SingleArray, SingleArray | None]]
-"""What sequences of action features (b, n, h, f) are worth by the mean model, and optimistically (b, n) each."""
+"""Values of sequences of action features (b, n, h, f) by the mean model and optimistically, (b, n) each."""
 
 
 @dataclass(frozen=True)
 class Channels:
-    """How latent numbers become features of actions: some as they are within [−1, 1], others by the largest of a few.
+    """The map from latent numbers to action features: clipped to [−1, 1], or the largest of a few for choices.
 
     Attributes:
         continuous: features that are quantities.
@@ -41,7 +41,7 @@ class Channels:
 
     @property
     def samples(self) -> int:
-        """How many quantities or choices there are, which is what a search must find out about."""
+        """Number of quantities and choices, which sets the number of samples."""
         return self.continuous + len(self.choices)
 
     def decode(self, U: SingleArray) -> SingleArray:
@@ -55,7 +55,7 @@ class Channels:
 
     @property
     def loudness(self) -> float:
-        """How much louder noise must be to change what was done: choices lie a whole unit apart."""
+        """Scale of the noise: larger for choices, which are a whole unit apart."""
         return 1.0 if not self.choices else 2.0
 
     def latent_of(self, features: SingleArray) -> SingleArray:
@@ -122,7 +122,7 @@ def noise_bank(rng: np.random.Generator, settings: Search, count: int, length: i
 
 
 class Memory(NamedTuple):
-    """What a search knows of the steps to come, of b states at once.
+    """The memory of a search about the steps to come, for b states at once.
 
     Attributes:
         mean: latent numbers (b, h, l) that sequences are drawn around.
@@ -133,7 +133,7 @@ class Memory(NamedTuple):
     kept: SingleArray
 
     def shifted(self, steps: int = 1) -> Memory:
-        """The same after so many steps were played: nothing is known of what comes last."""
+        """The memory after some steps were played; the last steps are unknown."""
         mean = np.concatenate([self.mean[:, steps:], np.zeros_like(self.mean[:, :steps])], axis=1)
         last = np.repeat(self.kept[:, :, -1:], steps, axis=2)
         return Memory(mean, np.concatenate([self.kept[:, :, steps:], last], axis=2))
@@ -144,7 +144,7 @@ class Found(NamedTuple):
 
     Attributes:
         best: the latent numbers of the sequence to play (b, h, l).
-        memory: what the next search may go on from.
+        memory: what the next search may continue from.
         promise: what the best sequence by the mean model is worth (b,).
         charge: by how much less the one to play is worth (b,).
     """

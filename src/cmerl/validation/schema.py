@@ -1,4 +1,4 @@
-"""What a saved file may say: types, ranges, sizes and shapes, all checked before anything is built from it.
+"""Schemas of saved files: types, ranges, sizes and shapes, checked before anything is built.
 
 A schema is a function that takes a value and the place where it stands, and raises an InputError that names both.
 """
@@ -80,7 +80,7 @@ def one_of(*words: Any) -> Schema:
 
 
 def either(*schemas: Schema) -> Schema:
-    """What any of some schemas takes; the last one says what is wrong."""
+    """A value of any of some schemas; the last one reports the error."""
 
     def check(value: Any, place: str) -> None:
         for schema in schemas[:-1]:
@@ -121,14 +121,14 @@ def table(**keys: Schema) -> Schema:
 def check_names(
     found: Mapping[str, Any], wanted: Mapping[str, Any], place: str, optional: Sequence[str] = ()
 ) -> None:
-    """Refuse keys that are missing or that nobody knows."""
+    """Refuse missing and unknown keys."""
     where = f"{place} " if place else ""
     missing = [name for name in wanted if name not in found and name not in optional]
     if missing:
         raise InputError(f"{where}lacks {missing[0]!r}")
     unknown = [name for name in found if name not in wanted and name not in optional]
     if unknown:
-        raise InputError(f"{where}has {str(unknown[0])[:60]!r}, which this cmerl does not know")
+        raise InputError(f"{where}has {str(unknown[0])[:60]!r}, which this version of cmerl does not know")
 
 
 def plain(depth: int = 12, most: int = 100_000, largest: float = math.inf) -> Schema:
@@ -151,7 +151,7 @@ def plain(depth: int = 12, most: int = 100_000, largest: float = math.inf) -> Sc
 
 @dataclass(frozen=True)
 class ArraySchema:
-    """What an array must be.
+    """The schema of an array.
 
     Attributes:
         kinds: of its type, as NumPy has them: "f", "i", "b", "u".

@@ -9,8 +9,8 @@ import pytest
 from scipy.linalg import solve
 
 import cmerl
-from cmerl.agents.fitted_evaluation import EvaluationSettings, Steps, regress
-from cmerl.agents.practical_evaluation import act_many
+from cmerl.agents.evaluation.fitted_q import EvaluationSettings, Steps, regress
+from cmerl.agents.evaluation.practical import act_many
 from cmerl.envs import FiniteMDP, RiverSwim
 from cmerl.errors import InputError
 from cmerl.kernels.fitting import Fit

@@ -84,8 +84,8 @@ def _metadata(content: bytes) -> dict[str, Any]:
 def _other_format(found: Any) -> str:
     reader = READERS.get(found) if type(found) is int else None
     if reader is None:
-        return f"has format {str(found)[:40]}, this cmerl reads {FORMAT}"
-    return f"has format {found}, which is read by {reader}: this cmerl reads format {FORMAT}, so train the agent anew"
+        return f"has format {str(found)[:40]}, this version of cmerl reads {FORMAT}"
+    return f"has format {found}, which {reader} reads: this version of cmerl reads format {FORMAT}, so train it again"
 
 
 def _first_line(error: BaseException) -> str:

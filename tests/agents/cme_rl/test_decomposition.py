@@ -119,11 +119,12 @@ def test_displacements_are_sums_over_the_evidence() -> None:
     options = {"horizon": 60, "model": "displacement", "reward_range": (-1.0, 0.0)}
     agent = agent_on("MountainCar-v0", 1, **options)
     obs, model = observation(agent), agent.model.displacement
-    state, motion = agent.states.encode(obs), model._motion(model.data)
+    state, view = agent.states.encode(obs), model.view
     moved = np.asarray(model.data.next_states) - np.asarray(model.data.Z)[:, :2]
     for which, action in enumerate(agent.explain(obs, evidence=EVERYTHING).actions):
-        z = np.hstack([(state - model._centre) / model._scale, model._features(model.actions[[which]])])
-        each = [smoother_weights(motion.z, z, fit, model.settings.centres)[0] for fit in model._shape.displacement]
+        z = np.hstack([view.scaled(state), view.actions[[which]]])
+        seen, centres = view.dynamics.data.z, model.settings.centres
+        each = [smoother_weights(seen, z, fit, centres)[0] for fit in model.shape.displacement]
         there, _, _ = model.step(state, np.array([which]))
         for column, weights in enumerate(each):
             assert weights @ moved[:, column] == pytest.approx((there - state)[0, column], rel=1e-3, abs=1e-5)

@@ -1,4 +1,4 @@
-"""Explore on a budget: the best action by an optimistic plan among those that a greedy plan finds cheap enough."""
+"""Budgeted exploration: the best action by an optimistic plan among those that the greedy plan can afford."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ FloatArray = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Spending:
-    """What an actor needs to explore on a budget.
+    """The interface of an exploration budget, for actors.
 
     Attributes:
         allowance: what the episode may spend.
@@ -27,12 +27,12 @@ class Spending:
     greedy: Plan | None
 
     def begun(self) -> Spending:
-        """The same for an episode that begins, whose charges are its own."""
+        """The budget of a new episode, with its own charges."""
         return Spending(replace(self.allowance), self.greedy)
 
 
 @dataclass(frozen=True, eq=False)
-class ThriftyActor:
+class BudgetedActor:
     """Acts on an optimistic plan, as far as that can be paid.
 
     Attributes:
@@ -49,12 +49,12 @@ class ThriftyActor:
 
     def act(self, state: FloatArray, step: int, deadline: float | None = None) -> FloatArray:
         """The action (d_a,) at an encoded state (1, d)."""
-        hope, charges, promise = self.plan.q(state, step), *self.charges(state, step)
+        optimistic, charges, promise = self.plan.q(state, step), *self.charges(state, step)
         allowance = self.spending.allowance
         cheap = charges <= allowance.affords()
-        best = int(self.plan.best(np.where(cheap, hope, -np.inf), step)[0])
+        best = int(self.plan.best(np.where(cheap, optimistic, -np.inf), step)[0])
         allowance.pay(float(charges[best]), promise)
-        if best == int(self.plan.best(hope, step)[0]):
+        if best == int(self.plan.best(optimistic, step)[0]):
             return self.inner.act(state, step)
         return np.asarray(self.actions[best])
 

@@ -1,0 +1,234 @@
+"""Small plants that are in no suite: what the default agent earns there, with nothing set but the horizon.
+
+    python benchmarks/fresh_worlds.py                        # all worlds, seed 1
+    python benchmarks/fresh_worlds.py Fishery --seeds 3      # one of them, seeds 1 to 3
+    python benchmarks/fresh_worlds.py Fishery --model direct
+
+A row has the returns of all episodes, and those of random play beside. They were written to look for faults, so they
+confirm nothing: docs/evidence/control.md says which rules they have changed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import os
+import time
+from typing import Any
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+import gymnasium
+import numpy as np
+from gymnasium import spaces
+from numpy.typing import NDArray
+
+import cmerl
+
+Array = NDArray[np.float64]
+
+
+class Plant(gymnasium.Env[Array, Any]):
+    """Equations as ``motion``, noise on every state, and a horizon."""
+
+    horizon = 100
+    episodes = 15
+    actions: spaces.Space[Any] = spaces.Box(-1.0, 1.0, (1,), np.float64)
+    noise: Array | float = 0.0
+
+    def __init__(self) -> None:
+        size = len(self.shown(self.start(np.random.default_rng(0))))
+        self.observation_space = spaces.Box(-np.inf, np.inf, (size,), np.float64)
+        self.action_space = self.actions
+
+    def start(self, rng: np.random.Generator) -> Array:
+        """A first state."""
+        raise NotImplementedError
+
+    def motion(self, x: Array, u: Array) -> tuple[Array, float, bool]:
+        """The next state before noise, the reward, and whether the episode ends."""
+        raise NotImplementedError
+
+    def shown(self, x: Array) -> Array:
+        """The observation of a state."""
+        return x
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[Array, dict[str, Any]]:
+        super().reset(seed=seed)
+        self.x = self.start(self.np_random)
+        return self.shown(self.x), {}
+
+    def step(self, action: Any) -> tuple[Array, float, bool, bool, dict[str, Any]]:
+        y, reward, ended = self.motion(self.x, np.atleast_1d(np.asarray(action, dtype=np.float64)))
+        self.x = y + self.noise * self.np_random.normal(size=y.shape) if np.any(self.noise) else y
+        return self.shown(self.x), float(reward), bool(ended), False, {}
+
+
+class TwoTanks(Plant):
+    """A pump fills one tank, which fills another; the second level should be 12."""
+
+    horizon, noise = 120, 0.05
+    actions = spaces.Box(0.0, 10.0, (1,), np.float64)
+
+    def start(self, rng: np.random.Generator) -> Array:
+        return np.array([rng.uniform(2, 6), rng.uniform(1, 4)])
+
+    def motion(self, x: Array, u: Array) -> tuple[Array, float, bool]:
+        first, second = np.maximum(x, 0.0)
+        for _ in range(4):
+            over, out = 0.9 * np.sqrt(first), 0.8 * np.sqrt(second)
+            first, second = max(first + 0.25 * (0.55 * u[0] - over), 0.0), max(second + 0.25 * (over - out), 0.0)
+        reward = -abs(second - 12.0) / 4.0 - 0.002 * u[0] ** 2 - 5.0 * (first > 25.0)
+        return np.array([first, second]), reward, False
+
+
+class Quadrotor(Plant):
+    """A quadrotor in the plane should hover at the origin; far away or upside down it has crashed."""
+
+    horizon = 120
+    actions = spaces.Box(-1.0, 1.0, (2,), np.float64)
+
+    def start(self, rng: np.random.Generator) -> Array:
+        return np.concatenate([rng.uniform(-1, 1, 2), np.zeros(4)]) + 0.01 * rng.normal(size=6)
+
+    def motion(self, x: Array, u: Array) -> tuple[Array, float, bool]:
+        px, py, angle, vx, vy, spin = x
+        lift = 9.81 * (1.0 + 0.25 * (u[0] + u[1]))
+        vx, vy = vx - 0.05 * lift * np.sin(angle), vy + 0.05 * (lift * np.cos(angle) - 9.81)
+        spin = spin + 0.05 * 5.0 * (u[0] - u[1])
+        px, py, angle = px + 0.05 * vx, py + 0.05 * vy, angle + 0.05 * spin
+        crashed = abs(px) > 3 or abs(py) > 3 or abs(angle) > 1.5
+        return np.array([px, py, angle, vx, vy, spin]), np.exp(-(px**2) - py**2) - 0.01 * float(u @ u), crashed
+
+
+class BallAndBeam(Plant):
+    """A ball should stay in the middle of a beam that a motor tilts; it may fall off."""
+
+    episodes = 12
+
+    def start(self, rng: np.random.Generator) -> Array:
+        return np.array([rng.uniform(-0.4, 0.4), 0.0, 0.0, 0.0])
+
+    def motion(self, x: Array, u: Array) -> tuple[Array, float, bool]:
+        p, v, tilt, w = x
+        for _ in range(2):
+            v += 0.025 * (0.7 * p * w**2 - 7.0 * np.sin(tilt))
+            p += 0.025 * v
+            w += 0.025 * (8.0 * u[0] - 2.0 * w)
+            tilt = float(np.clip(tilt + 0.025 * w, -0.6, 0.6))
+        return np.array([p, v, tilt, w]), 1.0 - abs(p) - 0.05 * u[0] ** 2, abs(p) > 1.0
+
+
+class Fishery(Plant):
+    """Two species, of which one eats the other and is fished with one of five efforts, until it dies out."""
+
+    horizon, episodes, noise = 60, 20, 0.01
+    actions = spaces.Discrete(5)
+
+    def start(self, rng: np.random.Generator) -> Array:
+        return np.array([rng.uniform(0.6, 1.0), rng.uniform(0.2, 0.5)])
+
+    def motion(self, x: Array, u: Array) -> tuple[Array, float, bool]:
+        (a, b), effort = np.maximum(x, 0.0), u[0] / 4.0
+        catch = 0.5 * effort * a
+        y = np.maximum([a + 0.6 * a * (1 - a) - 0.5 * a * b - catch, b + 0.4 * a * b - 0.15 * b], 0.0)
+        return y, 10.0 * catch - effort, y[0] < 0.05
+
+
+class RotaryPendulum(Plant):
+    """A pendulum on a turning arm, to be swung up (Furuta); angles are shown as cosines and sines."""
+
+    horizon = 200
+
+    def start(self, rng: np.random.Generator) -> Array:
+        return np.array([0.0, np.pi, 0.0, 0.0]) + 0.02 * rng.normal(size=4)
+
+    def shown(self, x: Array) -> Array:
+        return np.array([np.cos(x[0]), np.sin(x[0]), np.cos(x[1]), np.sin(x[1]), x[2], x[3]])
+
+    def motion(self, x: Array, u: Array) -> tuple[Array, float, bool]:
+        arm, angle, w, v = x
+        for _ in range(4):
+            push = 12.0 * u[0] - w
+            pull = 25.0 * np.sin(angle) - 0.2 * v - 2.0 * np.cos(angle) * push
+            w, v = w + 0.01 * push, v + 0.01 * pull
+            arm, angle = arm + 0.01 * w, angle + 0.01 * v
+        return np.array([arm, angle, w, v]), (1 + np.cos(angle)) / 2 - 0.002 * w**2 - 0.01 * u[0] ** 2, False
+
+
+class Glucose(Plant):
+    """Insulin should keep blood sugar between 80 and 140 (Bergman's minimal model); below 40 is an emergency."""
+
+    horizon, noise = 96, np.array([3.0, 1e-5, 0.02])
+    actions = spaces.Box(0.0, 30.0, (1,), np.float64)
+
+    def start(self, rng: np.random.Generator) -> Array:
+        return np.array([rng.uniform(120, 240), 0.0, 7.0])
+
+    def motion(self, x: Array, u: Array) -> tuple[Array, float, bool]:
+        sugar, effect, insulin = x
+        for _ in range(15):
+            sugar, effect, insulin = (
+                sugar - (0.01 + effect) * sugar + 2.2,
+                effect - 0.025 * effect + 1.3e-5 * (insulin - 7.0),
+                insulin - 0.09 * (insulin - 7.0) + u[0] / 12.0,
+            )
+        low = sugar < 40.0
+        reward = float(80.0 < sugar < 140.0) - abs(sugar - 110.0) / 200.0 - 20.0 * low
+        return np.array([sugar, effect, insulin]), reward, low
+
+
+class PointGoal(Plant):
+    """A point is pushed about the plane; a small goal pays and ends the episode."""
+
+    horizon = 80
+    actions = spaces.Box(-1.0, 1.0, (2,), np.float64)
+
+    def start(self, rng: np.random.Generator) -> Array:
+        return 0.05 * rng.normal(size=4)
+
+    def motion(self, x: Array, u: Array) -> tuple[Array, float, bool]:
+        v = 0.9 * x[2:] + 0.02 * u
+        p = np.clip(x[:2] + v, -1.5, 1.5)
+        there = bool(np.hypot(*(p - np.array([1.0, 0.8]))) < 0.15)
+        return np.concatenate([p, v]), 10.0 if there else -0.01 * float(u @ u), there
+
+
+WORLDS = (TwoTanks, Quadrotor, BallAndBeam, Fishery, RotaryPendulum, Glucose, PointGoal)
+
+
+def random_play(world: type[Plant], episodes: int = 20) -> float:
+    """The mean return of random actions."""
+    env, total = world(), 0.0
+    env.action_space.seed(0)
+    for seed in range(episodes):
+        env.reset(seed=seed)
+        for _ in range(world.horizon):
+            _, reward, ended, *_ = env.step(env.action_space.sample())
+            total += reward
+            if ended:
+                break
+    return total / episodes
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("worlds", nargs="*", help="names; all by default")
+    parser.add_argument("--seeds", type=int, default=1)
+    parser.add_argument("--model", default="auto", choices=("auto", "direct", "displacement"))
+    options = parser.parse_args()
+    logging.getLogger("cmerl").setLevel(logging.ERROR)
+    for world in (w for w in WORLDS if not options.worlds or w.__name__ in options.worlds):
+        print(f"{world.__name__}: random play {random_play(world):.1f}", flush=True)
+        for seed in range(1, options.seeds + 1):
+            started = time.process_time()
+            agent = cmerl.CMERL(world(), horizon=world.horizon, seed=seed, model=options.model).learn(world.episodes)
+            seconds = (time.process_time() - started) / world.episodes
+            returns = " ".join(f"{record.ret:.1f}" for record in agent.history)
+            print(
+                f"  seed {seed}, {agent.diagnostics()['backend']}, {seconds:.2f} s an episode: {returns}", flush=True
+            )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Policy evaluation: by playing, by a proof, or by regression on data."""

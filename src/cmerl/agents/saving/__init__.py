@@ -1,0 +1,1 @@
+"""Saving agents: the container, the schema of a file, and reading and writing."""

@@ -1,0 +1,1 @@
+"""Search by simulation in NumPy only, for agents and for exported policies."""

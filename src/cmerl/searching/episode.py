@@ -1,0 +1,104 @@
+"""Consecutive searches of one episode."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cmerl.searching.icem import Channels, Found, Score, Search, noise_bank, search
+from cmerl.searching.simulator import Step, roll
+
+FloatArray = NDArray[np.float64]
+SingleArray = NDArray[np.float32]
+
+Value = Callable[[SingleArray], SingleArray]
+"""V (n,) at states (n, d) where sequences end."""
+
+BANK = 2048  # sequences of noise drawn once an episode
+
+
+def scorer(
+    step: Step, x: SingleArray, length: int, discount: float, value: Value | None, hope: Value | None = None
+) -> Score:
+    """Values of sequences (b, n, h, e) from states (b, d).
+
+    Args:
+        step: the model.
+        x: the states.
+        length: steps of the sequences that count.
+        discount: of a step.
+        value: of what follows; None where nothing does.
+        hope: an optimistic one.
+    """
+
+    def score(sequences: SingleArray) -> tuple[SingleArray, SingleArray | None]:
+        b, n = sequences.shape[:2]
+        trials = sequences[:, :, :length].reshape(b * n, length, -1)
+        total, y, over = roll(step, np.repeat(x, n, axis=0), trials, discount)
+        hoped = None
+        if value is not None:
+            alive = np.float32(discount**length) * (1.0 if over is None else ~over)
+            if hope is not None:
+                hoped = (total + alive * hope(y)).reshape(b, n)
+            total = total + alive * value(y)
+        return total.reshape(b, n), hoped
+
+    return score
+
+
+class Searches:
+    """Searches from one state or from several at once; each is played for some steps, and the next continues from it.
+
+    Args:
+        channels: of the actions.
+        settings: sizes of a search.
+        every: steps that are played of each.
+        depth: steps that each looks ahead.
+        seed: of what is drawn.
+
+    Attributes:
+        found: the last search; None before the first.
+        decided: the step of it.
+    """
+
+    def __init__(self, channels: Channels, settings: Search, every: int, depth: int, seed: tuple[int, ...]) -> None:
+        self.channels, self._settings, self._every, self._seed = channels, settings, every, seed
+        self._bank = noise_bank(np.random.default_rng(seed), settings, BANK, depth, channels.latent)
+        self.found: Found | None = None
+        self.decided = 0
+
+    def due(self, count: int, step: int) -> bool:
+        """Whether so many states need a new search at this step."""
+        found = self.found
+        return found is None or len(found.best) != count or not 0 < step - self.decided < self._every
+
+    def goes_on(self, count: int, step: int) -> bool:
+        """Whether it would continue from the last one."""
+        found = self.found
+        return found is not None and len(found.best) == count and step - self.decided == self._every
+
+    def search(self, score: Score, count: int, step: int, balance: float, deadline: float | None) -> Found:
+        """A new search from so many states."""
+        before = self.found.memory.shifted(self._every) if self.found and self.goes_on(count, step) else None
+        self.found = search(
+            score,
+            self.channels,
+            self._bank,
+            np.random.default_rng((*self._seed, step)),
+            self._settings,
+            states=count,
+            before=before,
+            balance=balance,
+            deadline=deadline,
+        )
+        self.decided = step
+        return self.found
+
+    def features(self, step: int) -> FloatArray:
+        """Features of the actions (b, e) that the last search plays at this step."""
+        assert self.found is not None
+        best: NDArray[Any] = self.found.best[:, step - self.decided]
+        return np.asarray(self.channels.decode(best), dtype=np.float64)
