@@ -82,7 +82,9 @@ class MPCEpisode:
             if settings.value == "fitted"
             else None
         )  # made before the first action is asked for, which may be in a hurry
-        self._searches = Searches(self.channels, settings.search, settings.every, self._depth, seed)
+        self._searches = Searches(
+            self.channels, settings.search, settings.every, self._depth, view.dynamics.simulator.centres, seed
+        )
         self._spending = spending
         self._expected: tuple[SingleArray, int] | None = None  # the state that the last action leads to, and its step
 

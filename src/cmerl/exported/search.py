@@ -84,7 +84,9 @@ class SearchEpisode:
             if policy.features is None
             else Channels(choices=(policy.features,))
         )
-        self._searches = Searches(channels, policy.search, policy.every, policy.depth, policy.seed)
+        self._searches = Searches(
+            channels, policy.search, policy.every, policy.depth, policy.step.centres, policy.seed
+        )
         self._expected: tuple[SingleArray, int] | None = None  # the state that the last action leads to, and its step
 
     def __call__(self, obs: Any, step: int) -> Any:

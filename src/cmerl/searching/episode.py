@@ -57,6 +57,7 @@ class Searches:
         settings: sizes of a search.
         every: steps that are played of each.
         depth: steps that each looks ahead.
+        centres: of the model.
         seed: of what is drawn.
 
     Attributes:
@@ -64,8 +65,11 @@ class Searches:
         decided: the step of it.
     """
 
-    def __init__(self, channels: Channels, settings: Search, every: int, depth: int, seed: tuple[int, ...]) -> None:
+    def __init__(
+        self, channels: Channels, settings: Search, every: int, depth: int, centres: int, seed: tuple[int, ...]
+    ) -> None:
         self.channels, self._settings, self._every, self._seed = channels, settings, every, seed
+        self._sequences = settings.sequences(channels, depth, centres)
         self._bank = noise_bank(np.random.default_rng(seed), settings, BANK, depth, channels.latent)
         self.found: Found | None = None
         self.decided = 0
@@ -89,6 +93,7 @@ class Searches:
             self._bank,
             np.random.default_rng((*self._seed, step)),
             self._settings,
+            sequences=self._sequences,
             states=count,
             before=before,
             balance=balance,

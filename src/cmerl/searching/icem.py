@@ -81,7 +81,9 @@ class Search:
     """Sizes of a search.
 
     Args:
-        samples: sequences of a round, for each quantity or choice of an action and once more.
+        samples: least sequences of a round, for each quantity or choice of an action and once more.
+        kernels: kernels that a round may evaluate: in a small model it draws more sequences.
+        most: sequences of a round.
         rounds: of drawing and keeping the best.
         first_rounds: the same at the first decision of an episode.
         elites: sequences that the next round is drawn around.
@@ -93,6 +95,8 @@ class Search:
     """
 
     samples: int = 32
+    kernels: int = 2_000_000
+    most: int = 512
     rounds: int = 3
     first_rounds: int = 5
     elites: int = 8
@@ -101,6 +105,14 @@ class Search:
     spread: float = 0.5
     colour: float = 2.0
     amplitudes: tuple[float, ...] = (1.0, 0.3, 0.1)
+
+    def least(self, channels: Channels) -> int:
+        """Least sequences of a round."""
+        return self.samples * (1 + channels.samples)
+
+    def sequences(self, channels: Channels, depth: int, centres: int) -> int:
+        """Sequences of a round that looks so many steps ahead in a model with so many centres."""
+        return max(self.least(channels), min(self.most, self.kernels // max(depth * centres, 1)))
 
 
 def coloured_noise(rng: np.random.Generator, count: int, length: int, width: int, colour: float) -> SingleArray:
@@ -162,6 +174,7 @@ def search(
     rng: np.random.Generator,
     settings: Search,
     *,
+    sequences: int | None = None,
     states: int = 1,
     before: Memory | None = None,
     balance: float = 0.0,
@@ -178,6 +191,7 @@ def search(
         bank: noise (m, h, l) to draw from.
         rng: chooses from it.
         settings: sizes.
+        sequences: that a round draws; the least by default.
         states: b, searched for at once.
         before: the memory of the decision before, shifted.
         balance: what deviating from the best may cost.
@@ -185,8 +199,8 @@ def search(
             far, and the best found by then is taken.
     """
     b, (m, h, width) = states, bank.shape
-    count = settings.samples * (1 + channels.samples)
     first = before is None
+    count = sequences or settings.least(channels)
     mean = np.zeros((b, h, width), dtype=np.float32) if before is None else before.mean
     kept = None if before is None else before.kept
     spread = np.full((b, h, width), settings.spread, dtype=np.float32)
