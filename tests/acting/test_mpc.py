@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from cmerl import CMERL
-from cmerl.acting import MPC, Spending
+from cmerl.acting import MPC, ExplorationBudget
 from cmerl.acting.terminal_value import TerminalSettings
 from cmerl.agents import Settings
 from cmerl.confidence import FailureBudget, Greedy, Problem
@@ -123,7 +123,7 @@ def test_hope_is_that_of_the_plan_and_is_paid_for() -> None:
     greedy, state = planned(embedding), np.array([[0.4, 0.5]])
     allowance = Allowance(0.05)
     hopeful = replace(greedy, stages=greedy.stages)
-    actor = MPC(value="plan").begin_episode(hopeful, ACTIONS, (3,), Spending(allowance, greedy))
+    actor = MPC(value="plan").begin_episode(hopeful, ACTIONS, (3,), ExplorationBudget(allowance, greedy))
     for step in range(0, 8, 2):
         actor.act(state, step)
     assert allowance.promise is not None

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cmerl.acting.base import EpisodeActor
-from cmerl.acting.budgeted import BudgetedActor, Spending
+from cmerl.acting.budgeted import BudgetedActor, ExplorationBudget
 from cmerl.embedding import Grid, SmoothView
 from cmerl.finite import TablePlan
 from cmerl.planning import Plan, Site, Stage
@@ -31,14 +31,18 @@ class Refined:
     lengths: tuple[float, ...] = tuple(0.5**k for k in range(2, 10))
 
     def begin_episode(
-        self, plan: Plan | TablePlan, actions: FloatArray, seed: Sequence[int], spending: Spending | None = None
+        self,
+        plan: Plan | TablePlan,
+        actions: FloatArray,
+        seed: Sequence[int],
+        exploration: ExplorationBudget | None = None,
     ) -> EpisodeActor:
         """Nothing is drawn and nothing remembered."""
         assert isinstance(plan, Plan)  # tables are for finite worlds
         actor = RefinedActor(self, plan, actions)
-        if spending is None or isinstance(plan, TablePlan):
+        if exploration is None or isinstance(plan, TablePlan):
             return actor
-        return BudgetedActor(actor, plan, actions, spending)
+        return BudgetedActor(actor, plan, actions, exploration)
 
     def suits(self, plan: Plan | TablePlan, actions: FloatArray) -> bool:
         """Whether actions between the candidates can be compared.

@@ -93,7 +93,7 @@ def _of_displacement(
     policy: PlanPolicy, plan: Plan, view: DisplacementView, search: bool
 ) -> tuple[dict[str, Any], container.Arrays]:
     """The search itself, or preferences at landmarks, learned from the policy in its own model."""
-    if policy.spending is not None or not isinstance(plan.task.mode, GreedyMode):
+    if policy.exploration is not None or not isinstance(plan.task.mode, GreedyMode):
         raise InputError("this policy explores, and a file cannot: export agent.policy(explore=False)")
     if search and isinstance(policy.actor, MPC) and can_search(view, policy.actions.continuous):
         meta, arrays = _common(policy, {"exported": "the search itself"})

@@ -64,20 +64,20 @@ def ends_arrays(ends: Ends) -> Arrays:
 
 def _fitted(actor: MPC, view: DisplacementView, horizon: int) -> tuple[dict[str, Any], Arrays]:
     found = terminal_value(view.dynamics, actor.channels(view), horizon, actor.terminal, actor.search)
-    doubt = found.doubt
+    novelty = found.novelty
     about = {
         "mean": float(found.mean),
         "bounds": [float(bound) for bound in found.bounds],
         "least": float(found.values.min()),
         "pessimism": float(found.pessimism),
-        "width": float(doubt.width),
+        "width": float(novelty.width),
     }
     arrays: Arrays = {
         "landmarks": found.landmarks,
         "scales": found.lengthscales,
         "coef": found.coef,
-        "seen": doubt.kernel.centres,
-        "known": doubt.known,
+        "seen": novelty.kernel.centres,
+        "known": novelty.known,
     }
     return about, {f"value.{name}": array for name, array in arrays.items()}
 

@@ -17,6 +17,11 @@ RETIRED = {
     "Selection": {"discount", "fewest_to_judge", "most_noise", "search_landmarks", "shrinking"},
 }
 """Settings that saved agents may still name, and that no rule reads any more."""
+RENAMED = {
+    "PrizeCeiling": {"hope": "margin"},
+    "TerminalSettings": {"caution": "pessimism", "fear": "end_pessimism"},
+}
+"""Settings that saved agents may name by an older name."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,7 +111,8 @@ class Settings:
 def _from_spec(cls: type, spec: dict[str, Any]) -> Any:
     """A settings object from its fields, nested ones included; a name that it does not have is an error."""
     hints = get_type_hints(cls)
-    spec = {name: value for name, value in spec.items() if name not in RETIRED.get(cls.__name__, ())}
+    renamed = RENAMED.get(cls.__name__, {})
+    spec = {renamed.get(k, k): value for k, value in spec.items() if k not in RETIRED.get(cls.__name__, ())}
     unknown = set(spec) - set(hints)
     if unknown:
         raise InputError(f"{cls.__name__} has no setting {', '.join(sorted(unknown))}")
