@@ -146,7 +146,7 @@ def searching(monkeypatch: pytest.MonkeyPatch) -> None:
     def choose(model: Any, horizon: int, starts: Any, value_kernel: Any, settings: Selection, *_: Any) -> Choice:
         return Choice(model, settings.searches[-1], {"action repeat": "1"}, -100.0, False, True)
 
-    monkeypatch.setattr("cmerl.agents.cme_rl.transition_store.choose_actor", choose)
+    monkeypatch.setattr("cmerl.model_selection.selector.choose_actor", choose)
 
 
 @pytest.mark.usefixtures("searching")

@@ -12,11 +12,12 @@ from numpy.typing import ArrayLike
 from cmerl.acting import Actor
 from cmerl.agents.cme_rl.default_kernels import choose_kernel, choose_value_kernel
 from cmerl.agents.cme_rl.parts import Backward
+from cmerl.agents.cme_rl.recipe import BACKENDS, Recipe
 from cmerl.agents.cme_rl.settings import Settings
-from cmerl.agents.cme_rl.transition_store import BACKENDS, MODELS, Recipe
 from cmerl.confidence import KL, Balanced, FailureBudget, Mode, Paper, as_mode, mode_from_spec, mode_spec
 from cmerl.errors import InputError
 from cmerl.kernels import Kernel, from_spec
+from cmerl.model_selection import MODELS
 from cmerl.optimism import Optimism
 from cmerl.rewards import RewardFunction
 from cmerl.spaces import Angles, StateSpace
