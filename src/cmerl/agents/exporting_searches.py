@@ -86,11 +86,12 @@ def _planned(plan: Plan, view: DisplacementView) -> tuple[dict[str, Any], Arrays
     """V at about every step, as `cmerl.acting.mpc` reads it."""
     horizon, task = plan.task.problem.horizon, plan.task
     stages = [plan.stages[max(step - plan.repeat, 0)] for step in range(horizon)]
+    coef, mean = zip(*(view.weights_at_landmarks(stage.coef) for stage in stages), strict=True)
     about = {"lengthscale": float(np.asarray(view.kernel.lengthscale))}
     arrays = {
         "landmarks": view.landmarks,
-        "coef": np.stack([stage.coef.coef for stage in stages]),
-        "mean": np.array([stage.coef.mean for stage in stages]),
+        "coef": np.stack(coef),
+        "mean": np.array(mean),
         "cap": np.array([task.cap(stage.until) for stage in stages]),
         "shift": np.array([plan.shift(stage.until) for stage in stages]),
     }
