@@ -29,7 +29,7 @@ import gymnasium
 import numpy as np
 
 import cmerl
-from cmerl.acting import Greedy
+from cmerl.acting import MPC, Greedy
 from cmerl.agents import Settings
 from cmerl.optimism import RangeCeiling
 from cmerl.wrappers import GoalReward
@@ -144,9 +144,10 @@ RULES: dict[str, Rule] = {
     ),
     "no action repeat": Rule(SMOOTH, {"selection.repeats": (1,)}),
     "actors compared from few starts": Rule(SMOOTH, {"selection.starts": 2, "selection.search_starts": 1}),
+    "simulations disturbed by one residual": Rule(SMOOTH, {"selection.near": 1}),
     "simulations half as long": Rule(SMOOTH, {"selection.simulated_steps": 50}),
-    "no episode of unlimited exploration": Rule((*SMOOTH, "goal only"), {"selection.saturation": -1.0}),
     "no exploration account": Rule((*SMOOTH, "goal only"), {"exploration_rate": 0.0}),
+    "exploration compared with the last return alone": Rule((*SMOOTH, "goal only"), {"usual_episodes": 1}),
     "ten times the exploration": Rule((*SMOOTH, "goal only"), {"exploration_rate": 1.0}),
     "ceiling of the range, not of what was seen": Rule(SMOOTH, options={"optimism": RangeCeiling()}),
     "no search": Rule((*SMOOTH, "PILCO"), options={"actor": Greedy()}),
@@ -159,7 +160,9 @@ RULES: dict[str, Rule] = {
     "search with twice the spread": Rule(SMOOTH, {f"{ICEM}.spread": 1.0}),
     "search with white noise": Rule(SMOOTH, {f"{ICEM}.colour": 0.0}),
     "search with noise of one amplitude": Rule(SMOOTH, {f"{ICEM}.amplitudes": (1.0,)}),
-    "terminal value: the plan's": Rule(SMOOTH, {"selection.search.value": "plan"}),
+    "terminal value: the plan's": Rule(
+        SMOOTH, options={"actor": MPC(value="plan")}, about=("selection.search.value",)
+    ),
     "terminal value at half the landmarks": Rule(SMOOTH, {f"{TERMINAL}.landmarks": 200}),
     "terminal value with half the sequences": Rule(SMOOTH, {f"{TERMINAL}.sequences": 10}),
     "terminal value without what was done": Rule(SMOOTH, {f"{TERMINAL}.own": 0}),
@@ -196,7 +199,9 @@ RULES: dict[str, Rule] = {
     "no replanning inside episodes": Rule((*FINITE, "PBall2D"), {"updates.replan_nats": np.inf}),
     "replanning at every nat": Rule(("PBall2D", "MountainCar", "CartPole"), {"updates.replan_share": 0.0}),
     "nothing waits": Rule((*FINITE, "Chain"), {"updates.wait_nats": 0.0}, about=("updates.wait_after",)),
-    "no margin over the best reward seen": Rule(("TwoRooms, long", "PBall2D", "RiverSwim"), {"prize.margin": 0.0}),
+    "no margin over the best reward seen": Rule(
+        ("TwoRooms, long", "PBall2D", "RiverSwim"), {"prize.margin": 0.0}, about=("prize.recent", "prize.good")
+    ),
     "one prize instead of three": Rule(("FrozenLake", "RiverSwim", "goal only"), {"prize.prizes": 1.0}),
     "compressed from 100 state-actions on": Rule(DIRECT, {"exact_limit": 100}),
     "kernels twice as wide": Rule(DIRECT, {"kernels.width": 0.2}),

@@ -133,10 +133,14 @@ class PrizeCeiling:
     Args:
         prizes: how many; with one alone, some bad luck would be taken for the whole truth.
         margin: by how much more than the best reward there may be where it is attained, over the root of t.
+        recent: the latest episodes that are looked at.
+        good: the quantile of their returns that good episodes have.
     """
 
     prizes: float = 3.0
     margin: float = 10.0
+    recent: int = 20
+    good: float = 0.75
 
     def ceilings(self, now: Situation) -> Ceilings:
         """Those of the prize where there is one, else those of the range, or of more where that is attained."""

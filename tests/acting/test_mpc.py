@@ -144,7 +144,7 @@ def searching(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every displacement is played by a search, whatever simulation says."""
 
     def choose(model: Any, horizon: int, starts: Any, value_kernel: Any, settings: Selection, *_: Any) -> Choice:
-        return Choice(model, settings.searches[-1], {"action repeat": "1"}, -100.0, False, True)
+        return Choice(model, settings.searches[-1], {"action repeat": "1"}, -100.0, True)
 
     monkeypatch.setattr("cmerl.model_selection.selector.choose_actor", choose)
 

@@ -68,7 +68,7 @@ def test_a_repeat_that_was_chosen_is_left_for_a_gain_beyond_its_standard_error(
 def test_a_repeat_that_was_chosen_is_compared_with_its_neighbours_only(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
 
-    def simulated(embedding: Any, plans: dict[int, Any], starts: Any, horizon: int) -> np.ndarray:
+    def simulated(embedding: Any, plans: dict[int, Any], starts: Any, *_: int) -> np.ndarray:
         asked.append(tuple(plans))
         best = len(plans) - 1 if len(asked) == 1 else 0
         return np.where(np.arange(len(plans)) == best, 1.0, 0.0)[:, None] + np.zeros(len(starts))
@@ -94,7 +94,7 @@ def test_a_repeat_that_is_no_candidate_is_compared_with_nothing_and_all_candidat
 def test_repeats_are_compared_with_nothing_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = {}
 
-    def simulated(embedding: Any, plans: dict[int, Any], starts: Any, horizon: int) -> np.ndarray:
+    def simulated(embedding: Any, plans: dict[int, Any], starts: Any, *_: int) -> np.ndarray:
         asked.update({0: embedding.view, **{k: plan.views[0] for k, plan in plans.items()}})
         return np.zeros((len(plans), len(starts)))
 
@@ -129,7 +129,7 @@ def test_an_actor_is_left_for_one_that_does_better_in_simulation(
     monkeypatch.setattr(actors, "simulate_search", lambda mpc, *_: base + gains.get(mpc, 0.0))
     before = None if now is None else Choice(model, now, {}, compared=True)
     found = chosen(model, 3, before)
-    assert (repeat_of(found), found.actor, found.compared, found.saturated) == (5, expected, True, False)
+    assert (repeat_of(found), found.actor, found.compared) == (5, expected, True)
     assert found.promised == pytest.approx(-7.0 + gains.get(expected, 0.0))
     assert "plan alone -7" in found.reasons["simulated returns"]
 
@@ -174,5 +174,5 @@ def test_what_was_played_is_summed_within_the_steps_that_are_simulated() -> None
 
 def test_where_all_rewards_are_alike_nothing_is_searched_for_and_nothing_is_lost_by_exploring() -> None:
     found = chosen(learned(walk(0.0)))
-    assert (found.actor, found.compared, found.saturated) == (ActGreedily(), False, True)
+    assert (found.actor, found.compared) == (ActGreedily(), False)
     assert found.promised == pytest.approx(-10.0)

@@ -107,7 +107,7 @@ def test_what_was_played_counts_from_the_last_choice_on(monkeypatch: pytest.Monk
 @pytest.mark.parametrize("actor", [Greedy(), *Selection().searches], ids=["plan", "plan value", "fitted value"])
 def test_a_choice_goes_through_json(actor: Greedy | MPC) -> None:
     held, again, model = made(), made(), learned(walk(0.0))
-    held.choice = Choice(model, actor, {"action repeat": "1: −3"}, -3.0, True, True)
+    held.choice = Choice(model, actor, {"action repeat": "1: −3"}, -3.0, True)
     again.restore(held.spec(), model)
-    for name in ("displacement", "actor", "reasons", "promised", "saturated", "compared"):
+    for name in ("displacement", "actor", "reasons", "promised", "compared"):
         assert getattr(again.choice, name) == getattr(held.choice, name)

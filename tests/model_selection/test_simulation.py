@@ -24,7 +24,7 @@ def test_simulating_plans_together_gives_what_each_gives_alone(monkeypatch: pyte
     task, order = Task(problem, Greedy(), -1.0), np.arange(2)
     plans = {k: make_plan([embedding.with_repeat(k)], task, episode=1, order=order) for k in (1, 3)}
     starts = np.array([[0.3, 0.4], [0.9, 0.5], [0.7, 0.5], [0.75, 0.1]])  # from the second one every step ends
-    together = simulate(embedding, plans, starts, 9)
+    together = simulate(embedding, plans, starts, 9, 10)
     for i, plan in enumerate(plans.values()):
         for j, start in enumerate(starts):
             state, alone = start[None], 0.0
@@ -75,7 +75,7 @@ def test_simulating_a_search_adds_up_what_is_earned_until_the_end(monkeypatch: p
                 break
         lengths.append(step)
         expected.append(total)
-    np.testing.assert_allclose(simulate_search(MPC(), plan, starts, 12), expected, atol=1e-3)
+    np.testing.assert_allclose(simulate_search(MPC(), plan, starts, 12, 10), expected, atol=1e-3)
     assert lengths[1] < lengths[0] == 11
 
 

@@ -97,7 +97,6 @@ class Selector:
             "search": choice.actor.value if isinstance(choice.actor, MPC) else None,
             "reasons": choice.reasons,
             "promised": choice.promised,
-            "saturated": choice.saturated,
             "compared": choice.compared,
         }
 
@@ -105,5 +104,5 @@ class Selector:
         """The inverse of ``spec``."""
         searches = {mpc.value: mpc for mpc in self._settings.searches}
         actor = searches[spec["search"]] if spec["search"] else Greedy()
-        told = (spec[name] for name in ("reasons", "promised", "saturated", "compared"))
+        told = (spec[name] for name in ("reasons", "promised", "compared"))
         self.choice = Choice(model, actor, *told)

@@ -69,14 +69,9 @@ class Explorer:
 
     @property
     def unlimited(self) -> bool:
-        """True if exploration needs no budget: all rewards were equal, or greedy has all that is known to exist.
-
-        The latter is believed after the first episode only, when little is known to exist.
-        """
-        model = self._planner.model
-        if model.displacement is None:
-            return False
-        return alike(*model.displacement.reward_range) or (model.choice.saturated and len(self._history) == 1)
+        """True if exploration needs no budget: all rewards were equal, so nothing is known to be lost by it."""
+        model = self._planner.model.displacement
+        return model is not None and alike(*model.reward_range)
 
     def act_on(self, plan: AnyPlan, seed: tuple[int, ...], *, explore: bool, replans: int) -> PlanPolicy:
         """The actor of a plan [CO22, Alg. 1, lines 7-8].
@@ -113,10 +108,11 @@ class Explorer:
         assert isinstance(greedy, Plan)
         return ExplorationBudget(allowance, greedy)
 
-    def prospect(self, usual: int = 3) -> float:
+    def prospect(self) -> float:
         """By how much the best return that is thought possible exceeds the median of the last few."""
         planner = self._planner
         most = float(planner.ceilings().cap[0]) + planner.horizon * planner.rewards.bounds[0]
+        usual = planner.options.settings.usual_episodes
         latest = [record.ret for record in self._history[-usual:]]
         return most - float(np.median(latest)) if latest else np.inf
 

@@ -14,7 +14,7 @@ from cmerl.optimism import PrizeCeiling
 
 RETIRED = {
     "Refined": {"difference", "known"},
-    "Selection": {"discount", "fewest_to_judge", "most_noise", "search_landmarks", "shrinking"},
+    "Selection": {"discount", "fewest_to_judge", "most_noise", "saturation", "search_landmarks", "shrinking"},
 }
 """Settings that saved agents may still name, and that no rule reads any more."""
 RENAMED = {
@@ -80,6 +80,7 @@ class Settings:
         updates: when to learn and when to replan.
         prize: the ceiling if only terminations pay.
         exploration_rate: episode t may spend this share of the spread of returns on exploration, divided by t.
+        usual_episodes: the latest episodes, whose median return exploration is compared with.
         exact_limit: number of distinct state-actions up to which backend "auto" stays exact.
         keep: number of transitions kept for selecting dictionaries and for saving.
         most_dimensions: largest number of columns for a displacement model.
@@ -92,6 +93,7 @@ class Settings:
     updates: Updates = field(default_factory=Updates)
     prize: PrizeCeiling = field(default_factory=PrizeCeiling)
     exploration_rate: float = 0.1
+    usual_episodes: int = 3
     exact_limit: int = 1000
     keep: int = 20_000
     most_dimensions: int = 32
