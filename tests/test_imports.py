@@ -1,5 +1,5 @@
 """The structure of the sources: no import cycle, not even through functions; few imports; few constants;
-only models read their targets."""
+only models read their targets; tests lie beside the modules of the default agent."""
 
 from __future__ import annotations
 
@@ -152,3 +152,17 @@ def test_nobody_but_models_looks_into_a_target() -> None:
     for name, path in modules().items():
         if name.startswith(rooms):
             assert reads_of_targets(path.read_text(encoding="utf-8")) == [], name
+
+
+PROTOCOLS = {"cmerl.acting.base", "cmerl.embedding.base", "cmerl.embedding.displacement.settings"}
+"""Modules of the rooms below without logic of their own."""
+
+
+def test_every_module_of_the_default_agent_has_a_test_file_of_its_name() -> None:
+    rooms = ("acting", "searching", "model_selection", "planning", "embedding", "agents.cme_rl")
+    tests = Path(__file__).parent
+    for name, path in modules().items():
+        inside = name.startswith(tuple(f"cmerl.{room}." for room in rooms))
+        if inside and path.name != "__init__.py" and name not in PROTOCOLS:
+            twin = tests / path.relative_to(ROOT).parent / f"test_{path.name}"
+            assert twin.exists(), f"{name} has no {twin.relative_to(tests)}"
