@@ -79,7 +79,7 @@ def test_nothing_is_counted_after_the_horizon() -> None:
     actor = MPC().begin_episode(plan, ACTIONS, ())
     x = embedding.view.scaled(start).astype(np.float32)
     sequences = np.eye(2, dtype=np.float32)[np.array([[[1, 0, 1, 1], [1, 0, 0, 0]]])]
-    scores, _ = actor._score(x, 10)(sequences)
+    scores, _ = actor.score(x, 10)(sequences)
     assert scores[0, 0] == pytest.approx(scores[0, 1])  # two steps are left, in which they do the same
     earned = worth(embedding, plan, start, (1, 0)) - DISCOUNT**2 * _value_after(embedding, plan, start)
     assert scores[0, 0] == pytest.approx(earned, abs=1e-3)

@@ -115,7 +115,7 @@ class MPCEpisode:
             if late and not searches.goes_on(len(x), step):
                 return np.asarray(self._view.actions[self._plan.act(x * self._view.scale + self._view.centre, step)])
             balance = 0.0 if exploration is None else exploration.allowance.affords()
-            found = searches.search(self._score(x.astype(np.float32), step), len(x), step, balance, deadline)
+            found = searches.search(self.score(x.astype(np.float32), step), len(x), step, balance, deadline)
             if exploration is not None and np.isfinite(found.promise[0]):
                 exploration.allowance.pay(float(found.charge[0]), float(found.promise[0]))
         return searches.features(step)
@@ -126,7 +126,7 @@ class MPCEpisode:
         assert self._searches.found is not None
         return self._searches.found.promise
 
-    def _score(self, x: SingleArray, step: int) -> Score:
+    def score(self, x: SingleArray, step: int) -> Score:
         """Values of sequences (b, n, h, e) from states (b, d) at ``step``."""
         steps = min(self._depth, self._horizon - step)
         value: Value | None = None
