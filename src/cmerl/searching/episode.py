@@ -21,7 +21,7 @@ BANK = 2048  # sequences of noise drawn once an episode
 
 
 def scorer(
-    step: Step, x: SingleArray, length: int, discount: float, value: Value | None, hope: Value | None = None
+    step: Step, x: SingleArray, length: int, discount: float, value: Value | None, optimistic: Value | None = None
 ) -> Score:
     """Values of sequences (b, n, h, e) from states (b, d).
 
@@ -31,20 +31,20 @@ def scorer(
         length: steps of the sequences that count.
         discount: of a step.
         value: of what follows; None where nothing does.
-        hope: an optimistic one.
+        optimistic: an optimistic value of what follows; None for no such score.
     """
 
     def score(sequences: SingleArray) -> tuple[SingleArray, SingleArray | None]:
         b, n = sequences.shape[:2]
         trials = sequences[:, :, :length].reshape(b * n, length, -1)
         total, y, over = roll(step, np.repeat(x, n, axis=0), trials, discount)
-        hoped = None
+        optimistic_total = None
         if value is not None:
             alive = np.float32(discount**length) * (1.0 if over is None else ~over)
-            if hope is not None:
-                hoped = (total + alive * hope(y)).reshape(b, n)
+            if optimistic is not None:
+                optimistic_total = (total + alive * optimistic(y)).reshape(b, n)
             total = total + alive * value(y)
-        return total.reshape(b, n), hoped
+        return total.reshape(b, n), optimistic_total
 
     return score
 
