@@ -40,7 +40,7 @@ def test_at_the_end_of_an_episode_nothing_follows() -> None:
 
 
 def searches(every: int) -> Searches:
-    return Searches(Channels(continuous=1), Search(samples=4, rounds=1, first_rounds=1), every, 6, (3,))
+    return Searches(Channels(continuous=1), Search(samples=4, rounds=1, first_rounds=1), every, 6, 10, (3,))
 
 
 @pytest.mark.parametrize("every", [1, 2, 3])

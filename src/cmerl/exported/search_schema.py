@@ -8,7 +8,8 @@ from cmerl.exported.checks import need, number, shape, whole
 from cmerl.exported.container import Arrays
 
 SIZES = {
-    "samples": 10**4, "kernels": 10**9, "most": 10**4, "rounds": 1000, "first_rounds": 1000, "elites": 10**4, "kept": 10**4
+    "samples": 10**4, "kernels": 10**9, "most": 10**4,
+    "rounds": 1000, "first_rounds": 1000, "elites": 10**4, "kept": 10**4,
 }  # fmt: skip
 NUMBERS = ("momentum", "spread", "colour")
 ABOUT = {
