@@ -90,6 +90,8 @@ TASKS = {
     "CartPole": Task(limited("CartPole-v1", 100), 3, 2),
     "Pendulum": Task(limited("Pendulum-v1", 60), 4, 3),
     "PILCO": Task(world("PilcoCartPole"), 4, 2),
+    "PETS": Task(world("PetsCartPole"), 5, 2),
+    "swing-up": Task(world("CartPoleSwingUp"), 6, 2),
 }
 SMOOTH = ("MountainCar", "CartPole", "Pendulum")
 FINITE = ("RiverSwim", "GridWorld", "FrozenLake")
@@ -169,7 +171,7 @@ RULES: dict[str, Rule] = {
     "terminal value of shorter sequences": Rule(SMOOTH, {f"{TERMINAL}.length": 4}),
     "terminal value in fewer rounds": Rule(SMOOTH, {f"{TERMINAL}.rounds": 5, f"{TERMINAL}.sweeps": 2}),
     "terminal value with a fixed kernel": Rule(
-        (*SMOOTH, "PILCO"), {f"{TERMINAL}.fits": 0}, about=(f"{TERMINAL}.fit_rows",)
+        (*SMOOTH, "PILCO", "PETS", "swing-up"), {f"{TERMINAL}.fits": 0}, about=(f"{TERMINAL}.fit_rows",)
     ),
     "terminal value no more pessimistic about ends": Rule(
         ("CartPole", "MountainCar", "PILCO"), {f"{TERMINAL}.end_pessimism": 0.3}
