@@ -22,7 +22,7 @@ __all__ = ["ExplorationOptions", "Explorer"]
 
 log = logging.getLogger(__name__)
 LOCKED = (
-    "the fallback has acted at every step of the last 3 episodes, since too little is known of what other actions do: "
+    "the fallback has acted at every step of the last 3 episodes, since too little is known of what others would do: "
     "learn from logs in which actions vary (agent.fit), or rely on forecasts in spite of that, with "
     "caution=cmerl.safety.Caution(steps=5, unknown=0.9) for example, which is less safe"
 )
