@@ -123,7 +123,7 @@ class RewardRange:
 
     @property
     def fallback(self) -> float:
-        """The reward that greedy plans assume without data: the smallest seen, and 0.
+        """The reward that plans without optimism count from: the smallest seen, and 0; cautious ones assume it.
 
         The least of a declared range may be far below anything that is paid, and would make such plans keep to what
         was visited most, whatever it pays. An automatic range is what was seen.

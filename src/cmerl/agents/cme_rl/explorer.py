@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import logging
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import gymnasium
@@ -18,6 +19,13 @@ from cmerl.planning import Plan
 from cmerl.rewards import alike
 
 __all__ = ["ExplorationOptions", "Explorer"]
+
+log = logging.getLogger(__name__)
+LOCKED = (
+    "the fallback has acted at every step of the last 3 episodes, since too little is known of what others would do: "
+    "learn from logs in which actions vary (agent.fit), or rely on forecasts in spite of that, with "
+    "caution=cmerl.safety.Caution(steps=5, unknown=0.9) for example, which is less safe"
+)
 
 
 class Explorer:
@@ -40,6 +48,7 @@ class Explorer:
         self.account = Account(rate=planner.options.settings.exploration_rate)
         self.asked, self.supervision = ExplorationOptions(), Supervision()
         self._played: Allowance | None = None  # of the episode that is being played
+        self._said = False  # that nothing is explored
 
     def supervise(self, asked: ExplorationOptions, env: gymnasium.Env[Any, Any] | None) -> None:
         """Keep to what a user wants."""
@@ -65,6 +74,9 @@ class Explorer:
         def greedy() -> PlanPolicy:
             return self.act_on(self._planner.plan(explore=False), policy.seed, explore=False, replans=0)
 
+        if not self._said and self.locked:
+            self._said = True
+            log.warning(LOCKED)
         return self.supervision.over(policy, greedy, data, rng, len(self._history))
 
     @property
@@ -72,6 +84,14 @@ class Explorer:
         """True if exploration needs no budget: all rewards were equal, so nothing is known to be lost by it."""
         model = self._planner.model.displacement
         return model is not None and alike(*model.reward_range)
+
+    @property
+    def locked(self) -> bool:
+        """Whether the fallback has acted at every step of three episodes, the first left out, for want of data."""
+        latest = self._history[1:][-3:]
+        if self.supervision.supervisor is None or len(latest) < 3:
+            return False
+        return all(_by_fallback(record.metrics.get("interventions", ())) == record.length for record in latest)
 
     def act_on(self, plan: AnyPlan, seed: tuple[int, ...], *, explore: bool, replans: int) -> PlanPolicy:
         """The actor of a plan [CO22, Alg. 1, lines 7-8].
@@ -132,6 +152,8 @@ class Explorer:
 
     def report(self) -> dict[str, str]:
         """The account in words."""
+        if self.locked:
+            return {"exploration": f"none: {LOCKED}"}
         if self._planner.model.displacement is None:
             return {}
         if self.unlimited:
@@ -146,3 +168,8 @@ class Explorer:
     def restore(self, spec: dict[str, Any]) -> None:
         """The inverse of ``spec``."""
         self.account = Account(float(spec["balance"]), float(spec["spent"]), self.account.rate)
+
+
+def _by_fallback(interventions: Sequence[dict[str, Any]]) -> int:
+    """Steps at which the fallback acted for want of data."""
+    return sum(entry["by"] == "fallback" and "known" in entry["reason"] for entry in interventions)
