@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import cmerl
-from cmerl.agents.slices import slice_of
+from cmerl.agents.slices import draw, slice_of
 from cmerl.errors import InputError
 
 
@@ -48,6 +48,12 @@ def test_a_figure_in_more_and_fewer_dimensions(tmp_path: Path, ball: cmerl.CMERL
     pole = cmerl.CMERL(gymnasium.make("CartPole-v1"), horizon=30, seed=0).learn(1)
     figure = pole.plot((2, 3), at=[0.0, 0.0, 0.0, 0.0], names=["x", "v", "angle", "turn"])
     assert "x = 0, v = 0" in figure.get_suptitle()
+
+
+def test_a_few_actions_have_a_colour_each(ball: cmerl.CMERL) -> None:
+    found = slice_of(ball, None, None, 0, False)
+    bar = draw(found).axes[-2]  # after the panels come the scales of value, uncertainty, policy and error
+    assert [float(tick.get_text()) for tick in bar.get_yticklabels()] == np.unique(found.policy).tolist()
 
 
 def test_what_cannot_be_plotted(ball: cmerl.CMERL) -> None:

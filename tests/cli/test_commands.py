@@ -121,7 +121,7 @@ def test_a_unit_that_fails_is_told_and_the_exit_code_is_1(tmp_path: Path, capsys
 @pytest.mark.parametrize(
     ("arguments", "wanted"),
     [
-        (["run"], "cmerl: Missing argument"),
+        (["run"], "cmerl: Missing argument 'ENV_OR_SPEC'. See cmerl run --help."),
         (["run", "cmerl/RiverSwim-v0", "--episodes", "x"], "cmerl: Invalid value for '--episodes': "),
         (["run", "cmerl/RiverSwim-v0", "--episodes", "0"], "cmerl: command line: episodes must be a whole number"),
         (["run", "cmerl/RiverSwim-v0", "--episods", "5"], "cmerl: No such option"),

@@ -8,7 +8,7 @@ import typer
 
 
 def command(
-    pattern: Annotated[str, typer.Argument(metavar="[TEXT]", help="Only ids that contain this.")] = "",
+    pattern: Annotated[str, typer.Argument(metavar="TEXT", help="Only ids that contain this.")] = "",
     allow_env_module: Annotated[
         list[str] | None, typer.Option(help="List the environments of this module too.", metavar="M")
     ] = None,
