@@ -92,7 +92,7 @@ def render(
         title=title(run),
         problems=[*run.problems, *map_notes],
         failures=told(run.failures),
-        what_now=what_now(len(run.failures), _units(run), run.path) if run.failures else "",
+        what_now=what_now(len(run.failures), _units(run), run.path, _modules(run)) if run.failures else "",
         verdict=verdict(run),
         search=search,
         about=about(run),
@@ -122,6 +122,13 @@ def title(run: RunDirectory) -> str:
     if run.runs:
         return f"{_list(run.agents, 'agents')} in {_list(run.envs, 'environments')}"
     return f"The run in {run.path.name}"
+
+
+def _modules(run: RunDirectory) -> list[str]:
+    """Modules that whoever resumes the run must trust again."""
+    spec = run.manifest.get("spec")
+    modules = spec.get("allow_env_modules") if isinstance(spec, dict) else None
+    return [str(module) for module in modules] if isinstance(modules, list) else []
 
 
 def about(run: RunDirectory) -> str:
