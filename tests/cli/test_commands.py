@@ -189,6 +189,9 @@ def test_worlds_come_first_among_environments(capsys: pytest.CaptureFixture[str]
     assert "Ant-v2" not in horizons  # was withdrawn
     code, out, _ = call(capsys, "envs", "mountain")
     assert [line.split()[0] for line in out.splitlines()[1:]] == ["MountainCar-v0", "MountainCarContinuous-v0"]
+    code, out, _ = call(capsys, "envs", "Taxi")  # shorter than the head of its column
+    head, *rows = out.splitlines()
+    assert {row.index("gymnasium") for row in rows} == {head.index("module")}
 
 
 def test_agents_are_listed_with_their_options(capsys: pytest.CaptureFixture[str]) -> None:
