@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from cmerl.embedding import DisplacementEmbedding
-from cmerl.embedding.displacement.dynamics import reward_rows
+from cmerl.embedding.displacement.dynamics import Motion, Shape, fit_shape, reward_rows
+from cmerl.kernels.fitting import Fit
 from cmerl.transitions import Transitions
 
 
@@ -108,3 +109,18 @@ def test_kernels_of_rewards_are_fitted_to_usual_rare_and_late_transitions() -> N
     assert {10, 500, *range(980, 1000)} <= set(rows.tolist())
     assert np.diff(rows).max() <= 60  # and nowhere in time is there a gap
     np.testing.assert_array_equal(reward_rows(rewards[:15], 60), np.arange(15))
+
+
+def test_a_kernel_of_rewards_is_the_likeliest_that_either_start_leads_to() -> None:
+    rng = np.random.default_rng(0)
+    x = rng.uniform(-1.7, 1.7, (300, 1))
+    rewards = np.sin(12.0 * x[:, 0]) + 0.3 * rng.normal(size=300)
+    waves = Motion(x, np.zeros((300, 1)), x + 0.1, rewards, np.zeros(300, dtype=bool))
+    fixed = fit_shape(waves, 200)
+    moves, short, long = fixed.displacement, Fit(np.array([0.15, 30.0]), 0.1, 0.0), Fit(np.full(2, 30.0), 1.0, 0.0)
+    from_short, from_long = (fit_shape(waves, 200, Shape(moves, start)) for start in (short, long))
+    assert fixed.reward is not None
+    assert from_short.reward is not None
+    assert from_long.reward is not None
+    assert from_short.reward.evidence > fixed.reward.evidence + 10.0  # the fixed start is too smooth for this
+    assert from_long.reward.evidence >= fixed.reward.evidence

@@ -89,7 +89,9 @@ def fit_shape(data: Motion, rows: int, before: Shape | None = None, *, reward: b
     """Lengthscales and ridges from so many rows, the search for them warm-started from earlier ones.
 
     Half of the rows are spread evenly in time and half as widely as the data are: time alone misses what is rare,
-    space alone what is usual. Of rewards, see ``reward_rows``.
+    space alone what is usual. Of rewards, see ``reward_rows``. Their kernel is searched for from a fixed start too,
+    and the likelier one stays. From either start the search may end in a poor optimum: from the fixed one once most
+    rows are near the best reward, from the earlier one where that was of few rows.
     """
     n, half = len(data), max(rows // 2, 1)
     some = data[np.union1d(_spread_rows(n, half), farthest_points(data.z, half)[0])]
@@ -101,9 +103,12 @@ def fit_shape(data: Motion, rows: int, before: Shape | None = None, *, reward: b
         return Shape(moves, None)
     alive = data[~data.ended] if not data.ended.all() else data
     alive = alive[reward_rows(alive.r, rows)]
-    here, there = (_fit(Z, alive.r) for Z in (alive.z, np.hstack([alive.y, alive.a])))
-    at_next = here is not None and there is not None and there.evidence > here.evidence
-    return Shape(moves, there if at_next else here, at_next)
+    inputs = {False: alive.z, True: np.hstack([alive.y, alive.a])}
+    found = [(at_next, _fit(Z, alive.r)) for at_next, Z in inputs.items()]
+    if before is not None and before.reward is not None:
+        found.append((before.reward_at_next, _fit(inputs[before.reward_at_next], alive.r, before.reward)))
+    at_next, likeliest = max(found, key=lambda one: -np.inf if one[1] is None else one[1].evidence)
+    return Shape(moves, likeliest, at_next)
 
 
 def reward_rows(rewards: FloatArray, rows: int) -> NDArray[np.intp]:
