@@ -32,7 +32,7 @@ import cmerl
 from cmerl.acting import Greedy
 from cmerl.agents import Settings
 from cmerl.optimism import RangeCeiling
-from cmerl.wrappers import GoalReward
+from cmerl.wrappers import ActionNoise, GoalReward
 
 RESULTS = Path(__file__).parent / "results" / "ablation.json"
 DEFAULT = Settings()
@@ -87,6 +87,7 @@ TASKS = {
     "LQ, coloured": Task(lambda: Coloured(world("LinearQuadratic")()), 12, 6),
     "MountainCar": Task(limited("MountainCar-v0", 200), 4, 3),
     "goal only": Task(lambda: GoalReward(gymnasium.make("MountainCar-v0")), 4, 3),
+    "wind": Task(lambda: ActionNoise(limited("MountainCarContinuous-v0", 200)(), 0.5), 4, 2),
     "CartPole": Task(limited("CartPole-v1", 100), 3, 2),
     "Pendulum": Task(limited("Pendulum-v1", 60), 4, 3),
     "PILCO": Task(world("PilcoCartPole"), 4, 2),
@@ -146,6 +147,9 @@ RULES: dict[str, Rule] = {
     "actors compared from few starts": Rule(SMOOTH, {"selection.starts": 2, "selection.search_starts": 1}),
     "simulations half as long": Rule(SMOOTH, {"selection.simulated_steps": 50}),
     "no episode in which exploring is free": Rule((*SMOOTH, "goal only"), {"selection.saturation": -1.0}),
+    "costs of actions are rewards like any other": Rule(
+        ("wind", "MountainCar", "Pendulum"), {"displacement.state_dependence": False}
+    ),
     "no exploration account": Rule((*SMOOTH, "goal only"), {"exploration_rate": 0.0}),
     "ten times the exploration": Rule((*SMOOTH, "goal only"), {"exploration_rate": 1.0}),
     "ceiling of the range, not of what was seen": Rule(SMOOTH, options={"optimism": RangeCeiling()}),

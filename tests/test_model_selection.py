@@ -159,9 +159,10 @@ def test_where_nothing_differs_actions_are_held_longest() -> None:
 
 
 def varied(n: int = 150) -> DisplacementEmbedding:
-    """A walk whose steps cost up to 2."""
+    """A walk whose steps cost 2 on one side."""
     data = walk(0.0, n)
-    return learned(replace(data, rewards=np.where(np.arange(n) % 2, -2.0, 0.0)))
+    place = np.asarray(data.Z)[:, 0]
+    return learned(replace(data, rewards=np.where(place > np.median(place), -2.0, 0.0)))
 
 
 NOISE = np.array([-2.0, 2.0, -1.0, 1.0])  # differs from start to start and sums to 0

@@ -15,7 +15,6 @@ from cmerl.agents.history import History
 from cmerl.agents.policies import PlanEpisode, PlanPolicy
 from cmerl.exploration import Account, Allowance
 from cmerl.planning import Plan
-from cmerl.rewards import alike
 
 __all__ = ["ExplorationOptions", "Explorer"]
 
@@ -69,14 +68,14 @@ class Explorer:
 
     @property
     def free(self) -> bool:
-        """True if exploring is free: all rewards were equal, or greedy promises all that is known to exist.
+        """True if exploring is free: no reward is known to depend on the state, or greedy promises all that exists.
 
-        The latter is believed after the first episode only, when little is known to exist.
+        The latter, as far as is known, is believed after the first episode only, when little is known to exist.
         """
         model = self._planner.model
         if model.displacement is None:
             return False
-        return alike(*model.displacement.reward_range) or (model.choice.saturated and len(self._history) == 1)
+        return not model.displacement.places_pay or (model.choice.saturated and len(self._history) == 1)
 
     def act_on(self, plan: AnyPlan, seed: tuple[int, ...], *, explore: bool, replans: int) -> PlanPolicy:
         """The actor of a plan [CO22, Alg. 1, lines 7-8].

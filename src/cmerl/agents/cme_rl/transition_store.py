@@ -38,7 +38,6 @@ from cmerl.kernels import RBF, Delta, Kernel
 from cmerl.kernels.spec import from_spec, to_spec
 from cmerl.model_selection import Choice, choose_actor, displacement_is_better, returns_within
 from cmerl.objects import ObjectTable
-from cmerl.rewards import alike
 from cmerl.rollback import all_or_nothing
 from cmerl.spaces import StateSpace
 from cmerl.spaces.resolution import rebind
@@ -228,9 +227,9 @@ class TransitionStore:
             self.batches = None
 
     def _rewards_differ_now(self) -> bool:
-        """True if the first reward that differs came after actors were chosen with nothing to compare them by."""
+        """True if the first reward of a place came after actors were chosen with nothing to compare them by."""
         model = self.displacement
-        return model is not None and not self.choice.compared and not alike(*model.reward_range)
+        return model is not None and not self.choice.compared and model.places_pay
 
     @property
     def due(self) -> bool:

@@ -22,6 +22,7 @@ from cmerl.embedding.displacement.grid import DisplacementGrid, DisplacementView
 from cmerl.embedding.displacement.open_loop import open_loop_depth
 from cmerl.embedding.displacement.regression import farthest_points
 from cmerl.embedding.displacement.settings import DisplacementSettings
+from cmerl.embedding.displacement.state_dependence import depends_on_state, differ
 from cmerl.errors import InputError
 from cmerl.growing import Arrays, nested, part
 from cmerl.kernels import Matern
@@ -47,6 +48,7 @@ class DisplacementEmbedding:
     Attributes:
         repeat: steps for which a backup holds the action.
         fits: how often kernels and scales were chosen; they are chosen whenever the data have doubled.
+        places_pay: whether a reward is known to depend on the state; once it is known it stays so.
     """
 
     def __init__(
@@ -63,6 +65,7 @@ class DisplacementEmbedding:
         self.settings = settings or DisplacementSettings()
         self.repeat = 1
         self.fits = 0
+        self.places_pay = False
         self.n = 0
         self._fitted_at = 0
         self._data: Transitions | None = None
@@ -105,7 +108,14 @@ class DisplacementEmbedding:
             self._shape = fit_shape(
                 self._motion(self._data), self.settings.fit_rows, self._shape, reward=self._reward is None
             )
+        self.places_pay = self.places_pay or self._rewards_differ()
         self._dynamics = self._view = self._grid = None
+
+    def _rewards_differ(self) -> bool:
+        """Whether rewards differ between states, as far as is known; a function that is given knows all states."""
+        if self._reward is not None or not self.settings.state_dependence:
+            return differ(np.array(self.reward_range))
+        return depends_on_state(self._motion(self.data), self.settings.fit_rows)
 
     def _left_behind(self, batch: Transitions) -> bool:
         """Whether states were seen that lie far outside of what scales were chosen for."""
@@ -148,7 +158,7 @@ class DisplacementEmbedding:
     def arrays(self) -> Arrays:
         """All arrays for saving; an embedding made the same way continues from them bit for bit."""
         own = {
-            "counts": np.array([self.n, self.fits, self._fitted_at, self.repeat]),
+            "counts": np.array([self.n, self.fits, self._fitted_at, self.repeat, self.places_pay]),
             "depths": np.array(self._depths, dtype=np.intp),
             "centre": self._centre,
             "scale": self._scale,
@@ -157,7 +167,8 @@ class DisplacementEmbedding:
 
     def restore(self, arrays: Arrays) -> None:
         """Continue from what was saved."""
-        self.n, self.fits, self._fitted_at, self.repeat = arrays["counts"][:4].tolist()
+        self.n, self.fits, self._fitted_at, self.repeat, *known = arrays["counts"].tolist()
+        self.places_pay = bool(known[0]) if known else True  # files of earlier versions do not say
         self._centre, self._scale = arrays["centre"], arrays["scale"]
         self._depths = arrays["depths"].tolist()
         self._shape = Shape.from_arrays(part(arrays, "shape"), len(self._centre))

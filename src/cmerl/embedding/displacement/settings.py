@@ -22,6 +22,7 @@ class DisplacementSettings:
         end_radius: standard deviations around the ends seen within which welcome ends are expected.
         far: standard deviations beyond which a new state triggers new scales and kernels at once.
         depths: least and most steps that a search looks ahead.
+        state_dependence: whether rewards count as all alike while the action alone explains them.
         open_loop_error: standard deviations of the state by which predictions may be wrong at that depth.
     """
 
@@ -38,3 +39,4 @@ class DisplacementSettings:
     far: float = 10.0
     depths: tuple[int, int] = (8, 22)
     open_loop_error: float = 0.3
+    state_dependence: bool = True
