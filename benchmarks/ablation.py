@@ -175,6 +175,9 @@ RULES: dict[str, Rule] = {
     "terminal value of a nearer future": Rule(SMOOTH, {f"{TERMINAL}.longest": 30}),
     "half the centres": Rule(SMOOTH, {"displacement.centres": 100}),
     "likelihood of half the rows": Rule(SMOOTH, {"displacement.fit_rows": 100}),
+    "kernel of rewards from a smooth start only": Rule(
+        ("PBall2D", "Pendulum", "PILCO"), {"displacement.reward_starts": (2.0,)}
+    ),
     "half the landmarks": Rule(SMOOTH, {"displacement.landmarks": 150}, about=("displacement.most_weights",)),
     "no landmarks ahead of the data": Rule(SMOOTH, {"displacement.reach": 1}),
     "rougher values": Rule(SMOOTH, {"displacement.smoothness": 2.0}),
@@ -185,6 +188,9 @@ RULES: dict[str, Rule] = {
         about=("displacement.usual_steps",),
     ),
     "no new scales before the data have doubled": Rule(SMOOTH, {"displacement.far": np.inf}),
+    "no new kernel of rewards before the data have doubled": Rule(
+        ("PBall2D", "TwoRooms", "PILCO"), {"displacement.reward_surprise": np.inf}
+    ),
     "one depth for all searches": Rule(
         SMOOTH, {"displacement.depths": (15, 15)}, about=("displacement.open_loop_error",)
     ),

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cmerl.embedding.compressed.sample_error import transition_arrays, transitions_of
-from cmerl.embedding.displacement.dynamics import Dynamics, Motion, Shape, fit_shape, varies
+from cmerl.embedding.displacement.dynamics import Dynamics, Motion, Shape, fit_reward, fit_shape, varies
 from cmerl.embedding.displacement.evidence import smoother_weights
 from cmerl.embedding.displacement.given_reward import GivenRewardDynamics, TransitionReward
 from cmerl.embedding.displacement.grid import DisplacementGrid, DisplacementView, Target
@@ -47,7 +47,8 @@ class DisplacementEmbedding:
 
     Attributes:
         repeat: steps for which a backup holds the action.
-        fits: how often kernels and scales were chosen; they are chosen whenever the data have doubled.
+        fits: how often kernels and scales were chosen; they are chosen whenever the data have doubled. The kernel of
+            rewards is chosen at once where it misjudges new ones.
         places_pay: whether a reward is known to depend on the state; once it is known it stays so.
     """
 
@@ -78,7 +79,7 @@ class DisplacementEmbedding:
     # --- learning ---
 
     def update(self, batch: Transitions) -> None:
-        """Learn from transitions, and refit kernels when the data have doubled; unchanged if this raises."""
+        """Learn from transitions, and refit kernels when that is due; unchanged if this raises."""
         if not len(batch):
             return
         if not (isinstance(batch.Z, np.ndarray) and isinstance(batch.next_states, np.ndarray)):
@@ -96,6 +97,7 @@ class DisplacementEmbedding:
             )
             self._depths = [*self._depths, trusted][-3:]
         self.n += len(batch)
+        misjudged = self._misjudges_rewards(batch)
         self._data = batch if self._data is None else concatenate([self._data, batch])
         if len(self._data) > self.settings.keep:
             if not self._fitted_at:
@@ -106,8 +108,16 @@ class DisplacementEmbedding:
             self.fits += 1
             self._choose_scales(self._data)
             self._shape = fit_shape(
-                self._motion(self._data), self.settings.fit_rows, self._shape, reward=self._reward is None
+                self._motion(self._data),
+                self.settings.fit_rows,
+                self._shape,
+                reward=self._reward is None,
+                starts=self.settings.reward_starts,
             )
+        elif misjudged:
+            assert self._shape is not None  # what was it misjudged with?
+            found = fit_reward(self._motion(self._data), self.settings.fit_rows, self.settings.reward_starts)
+            self._shape = replace(self._shape, reward=found[0], reward_at_next=found[1])
         self.places_pay = self.places_pay or self._rewards_differ()
         self._dynamics = self._view = self._grid = None
 
@@ -115,12 +125,21 @@ class DisplacementEmbedding:
         """Whether rewards differ between states, as far as is known; a function that is given knows all states."""
         if self._reward is not None or not self.settings.state_dependence:
             return differ(np.array(self.reward_range))
-        return depends_on_state(self._motion(self.data), self.settings.fit_rows)
+        return depends_on_state(self._motion(self.data), self.settings.fit_rows, self.settings.reward_starts)
 
     def _left_behind(self, batch: Transitions) -> bool:
         """Whether states were seen that lie far outside of what scales were chosen for."""
         far = np.abs((np.asarray(batch.next_states) - self._centre) / self._scale).max()
         return bool(far > self.settings.far)
+
+    def _misjudges_rewards(self, batch: Transitions) -> bool:
+        """Whether rewards that are yet to be learned are predicted far worse than by the mean of all before."""
+        if self._shape is None or self._reward is not None or not differ(np.append(self.data.rewards, batch.rewards)):
+            return False
+        motion = self._motion(batch)
+        missed = (motion.r - self.dynamics.step(motion.x, motion.a)[1])[~motion.ended]
+        most = self.settings.reward_surprise * float(np.var(self.data.rewards))
+        return len(missed) > 0 and float(np.square(missed).mean()) > most
 
     def _thin(self, data: Transitions) -> Transitions:
         """Half of the data, spread as widely as they were."""

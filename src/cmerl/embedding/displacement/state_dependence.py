@@ -5,10 +5,12 @@ While they are not, nothing is known to be worth going to. What actions cost is 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
-from cmerl.embedding.displacement.dynamics import Motion, reward_rows, varies
+from cmerl.embedding.displacement.dynamics import Motion, reward_rows, starting_at, varies
 from cmerl.kernels.fitting import Fit, fit
 from cmerl.linalg import Cholesky
 from cmerl.searching.bumps import Bumps
@@ -19,7 +21,7 @@ RESOLVED = 0.05  # of the range of rewards: what is left below this may be an er
 MOST_STEPS = 30  # of a search for lengthscales
 
 
-def depends_on_state(data: Motion, rows: int) -> bool:
+def depends_on_state(data: Motion, rows: int, starts: Sequence[float] = (2.0, 0.5)) -> bool:
     """True if rewards are known to depend on the state.
 
     That is so if an episode ended, if some rewards stand out from what actions explain, or if the state makes rewards
@@ -28,6 +30,7 @@ def depends_on_state(data: Motion, rows: int) -> bool:
     Args:
         data: what was seen.
         rows: most rows that rewards are regressed on.
+        starts: lengthscales from which their kernel is searched for.
     """
     if data.ended.any():
         return True
@@ -43,8 +46,9 @@ def depends_on_state(data: Motion, rows: int) -> bool:
         return True
     price = 0.5 * some.x.shape[1] * float(np.log(len(some)))
     return any(
-        fit(np.hstack([states, some.a]), r, most_steps=MOST_STEPS).evidence > by_action.evidence + price
-        for states in (some.x, some.y)
+        fit(Z, r, start=starting_at(start, Z), most_steps=MOST_STEPS).evidence > by_action.evidence + price
+        for Z in (some.z, np.hstack([some.y, some.a]))
+        for start in starts
     )
 
 
