@@ -103,7 +103,7 @@ def ceilings(
     cap: FloatArray = steps * np.float64(width)
     if outlook is not None:
         best = outlook.reward - r_min
-        cap = np.minimum(cap, steps * (best + outlook.margin) + outlook.prize)
+        cap = np.asarray(steps * (best + outlook.margin) + outlook.prize * (steps > 0))
     if max_return is not None:
         cap = np.minimum(cap, max(max_return - horizon * r_min, 0.0))
     prior = cap

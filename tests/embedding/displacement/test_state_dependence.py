@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from cmerl.embedding import DisplacementEmbedding
+from cmerl.embedding.displacement import embedding
 from cmerl.embedding.displacement.dynamics import Motion
 from cmerl.embedding.displacement.settings import DisplacementSettings
 from cmerl.embedding.displacement.state_dependence import depends_on_state, stands_out
@@ -34,7 +35,7 @@ def motion(seed: int, kind: str) -> Motion:
         "noise": noise,
         "a place": np.exp(-np.square(x).sum(axis=1)) - 0.1 * a[:, 0] ** 2,
         "a place in the wind": x[:, 0] - (a[:, 0] + 0.5 * noise) ** 2,
-        "a spot": 1.0 * (np.arange(len(x)) == 200) - 0.1 * a[:, 0] ** 2,
+        "a spot": 1.0 * np.isin(np.arange(len(x)), [200, 201]) - 0.1 * a[:, 0] ** 2,
     }[kind]
     return Motion(x, a, y, rewards, np.zeros(len(x), dtype=bool))
 
@@ -67,11 +68,23 @@ def test_units_of_rewards_do_not_matter(kind: str, unit: float) -> None:
 
 def test_few_stand_out_if_they_are_farther_from_the_others_than_these_from_one_another() -> None:
     others = np.linspace(0.0, 1.0, 50)
-    assert stands_out(np.append(others, 2.1), least=0.1)
-    assert stands_out(np.append(others, [-1.1, -1.2]), least=0.1)
-    assert not stands_out(np.append(others, 1.9), least=0.1)
-    assert not stands_out(np.append(others, 2.1), least=1.2)
-    assert not stands_out(np.append(others, np.full(20, 5.0)), least=0.1)  # so many are not few
+
+    def found(*few: float, eligible: bool = True) -> bool:
+        return stands_out(np.append(others, few), np.full(50 + len(few), eligible))
+
+    assert found(2.1, 2.2)
+    assert found(-1.1, -1.2, -5.0)
+    assert not found(1.9, 2.0)
+    assert not found(2.1)  # one proves nothing
+    assert not found(2.1, 2.2, eligible=False)
+    assert not found(*[5.0] * 20)  # so many are not few
+
+
+def test_an_action_that_nobody_else_took_is_no_place_that_pays() -> None:
+    data = motion(0, "effort")
+    a = 0.1 * data.a
+    a[::60] = [[-1.0], [0.7], [0.9], [-0.6], [0.5]]
+    assert not depends_on_state(Motion(data.x, a, data.y, -100.0 * a[:, 0] ** 2, data.ended), 200)
 
 
 def learned(rewards: np.ndarray, **options: object) -> DisplacementEmbedding:
@@ -81,16 +94,21 @@ def learned(rewards: np.ndarray, **options: object) -> DisplacementEmbedding:
     return found
 
 
-def test_what_is_known_once_stays_known_and_is_saved() -> None:
+def test_what_is_known_stays_known_until_kernels_are_chosen_and_is_saved(monkeypatch: pytest.MonkeyPatch) -> None:
     x, a, y = walk(0)
+    effort = Transitions.of(np.hstack([x, a]), y, -0.1 * a[:, 0] ** 2)
     found = learned(-0.1 * a[:, 0] ** 2)
     assert not found.places_pay
     found.update(Transitions.of(np.hstack([x, a]), y, x[:, 0]))
     assert found.places_pay
-    found.update(Transitions.of(np.hstack([x, a]), y, -0.1 * a[:, 0] ** 2))
+    monkeypatch.setattr(embedding, "depends_on_state", lambda *_: False)
+    found.update(effort)
+    assert found.places_pay
     again = DisplacementEmbedding(found.actions, categorical=False)
     again.restore(found.arrays())
     assert again.places_pay
+    found.update(effort)  # the data have doubled
+    assert not found.places_pay
 
 
 def test_without_the_rule_any_difference_counts() -> None:

@@ -49,7 +49,7 @@ class DisplacementEmbedding:
         repeat: steps for which a backup holds the action.
         fits: how often kernels and scales were chosen; they are chosen whenever the data have doubled. The kernel of
             rewards is chosen at once where it misjudges new ones.
-        places_pay: whether a reward is known to depend on the state; once it is known it stays so.
+        places_pay: whether a reward is known to depend on the state; asked again whenever kernels are chosen.
     """
 
     def __init__(
@@ -118,7 +118,8 @@ class DisplacementEmbedding:
             assert self._shape is not None  # what was it misjudged with?
             found = fit_reward(self._motion(self._data), self.settings.fit_rows, self.settings.reward_starts)
             self._shape = replace(self._shape, reward=found[0], reward_at_next=found[1])
-        self.places_pay = self.places_pay or self._rewards_differ()
+        known = self.places_pay and self._fitted_at < self.n  # little data may deceive: it is asked again
+        self.places_pay = known or self._rewards_differ()
         self._dynamics = self._view = self._grid = None
 
     def _rewards_differ(self) -> bool:

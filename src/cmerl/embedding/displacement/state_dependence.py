@@ -38,18 +38,22 @@ def depends_on_state(data: Motion, rows: int, starts: Sequence[float] = (2.0, 0.
         return False
     some = data[reward_rows(data.r, rows)]
     r = (some.r - some.r.mean())[:, None] / float(some.r.std())
-    by_action = fit(some.a, r, most_steps=MOST_STEPS)
-    left, least = left_out(some.a, r, by_action)[:, 0], RESOLVED * float(np.ptp(r))
-    if np.abs(left).max() <= least:  # actions explain all
-        return False
-    if stands_out(left, least=least):
+    by_action = _likeliest(some.a, r, starts)
+    left, deviation = left_out(some.a, r[:, 0], by_action)
+    least = RESOLVED * float(np.ptp(r))
+    if stands_out(left / deviation, np.abs(left) > least):
         return True
+    if np.sqrt(np.square(left).mean()) <= least:  # actions explain all
+        return False
     price = 0.5 * some.x.shape[1] * float(np.log(len(some)))
-    return any(
-        fit(Z, r, start=starting_at(start, Z), most_steps=MOST_STEPS).evidence > by_action.evidence + price
-        for Z in (some.z, np.hstack([some.y, some.a]))
-        for start in starts
-    )
+    inputs = (some.z, np.hstack([some.y, some.a]))
+    return any(_likeliest(Z, r, starts).evidence > by_action.evidence + price for Z in inputs)
+
+
+def _likeliest(Z: FloatArray, r: FloatArray, starts: Sequence[float]) -> Fit:
+    """The likeliest of the kernels that several starts lead to."""
+    found = (fit(Z, r, start=starting_at(start, Z), most_steps=MOST_STEPS) for start in starts)
+    return max(found, key=lambda one: one.evidence)
 
 
 def differ(rewards: FloatArray) -> bool:
@@ -57,23 +61,30 @@ def differ(rewards: FloatArray) -> bool:
     return varies(float(np.ptp(rewards)), max(1.0, float(np.abs(rewards).max())))
 
 
-def left_out(X: FloatArray, Y: FloatArray, chosen: Fit) -> FloatArray:
-    """What a ridge regression of Y (n, p) on X (n, d) leaves of each row if that is left out (n, p)."""
+def left_out(X: FloatArray, y: FloatArray, chosen: Fit) -> tuple[FloatArray, FloatArray]:
+    """What a ridge regression of y (n,) on X (n, d) leaves of each row if that is left out, and its deviation (n,).
+
+    The deviation is what it expects to leave, up to a factor: much where a row is alone.
+    """
     G = Cholesky.of(Bumps(X, chosen.lengthscales)(X), chosen.ridge).solve(np.eye(len(X)))
-    return np.asarray(G @ Y / np.diagonal(G)[:, None])
+    return G @ y / np.diagonal(G), 1.0 / np.sqrt(np.diagonal(G))
 
 
-def stands_out(numbers: FloatArray, *, least: float, most: float = 0.1) -> bool:
-    """Whether a few of some numbers (n,) lie farther from the others than these lie from one another.
+def stands_out(numbers: FloatArray, eligible: NDArray[np.bool_], *, most: float = 0.1) -> bool:
+    """Whether a few of some numbers (n,), two at least, lie farther from the others than these from one another.
+
+    One may be an outlier, or an action that nobody else took.
 
     Args:
         numbers: to compare.
-        least: how far they must lie away as well.
+        eligible: which of them may be the few (n,).
         most: share of the numbers that may be few.
     """
-    few = max(int(most * len(numbers)), 1)
-    for side in (np.sort(numbers), np.sort(-numbers)):
-        gaps, widths = np.diff(side)[-few:], (side - side[0])[-few - 1 : -1]
-        if np.any((gaps > widths) & (gaps > least)):
+    few = max(int(most * len(numbers)), 2)
+    for signed in (numbers, -numbers):
+        order = np.argsort(signed)
+        side, may = signed[order], eligible[order]
+        gaps, widths = np.diff(side)[-few:-1], (side - side[0])[-few - 1 : -2]
+        if np.any((gaps > widths) & may[-few:-1]):
             return True
     return False
