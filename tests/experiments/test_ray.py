@@ -26,7 +26,7 @@ from cmerl.experiments.spec import parse
 from cmerl.experiments.units import Unit, play, units_of
 
 # long enough to be killed in the middle
-SPEC = {"environments": ["cmerl/RiverSwim-v0"], "agents": ["cme-rl"], "episodes": 150, "seeds": 2}
+SPEC = {"environments": ["cmerl/RiverSwim-v0"], "agents": ["cme-rl"], "episodes": 300, "seeds": 2}
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -41,10 +41,10 @@ def cluster() -> Iterator[Cluster]:
 
 
 def busy_workers(node: Any) -> list[int]:
-    """Processes of a node that are playing a unit."""
+    """Processes of a node that are playing a unit; one that only starts has another title, and no unit to lose."""
     raylet = node.all_processes["raylet"][0].process.pid
     children = (Path("/proc") / str(raylet) / "task" / str(raylet) / "children").read_text().split()
-    return [int(pid) for pid in children if b"_work" in _command(pid)]
+    return [int(pid) for pid in children if _command(pid).startswith(b"ray::_work\0")]
 
 
 def _command(pid: str) -> bytes:
