@@ -79,7 +79,7 @@ picture: setup browser
 
 dist: setup
 	$(BIN)/python -m pip install --quiet --group release
-	$(BIN)/python tools/dist.py $(if $(ADDRESS),--address $(ADDRESS))
+	$(BIN)/python tools/dist.py $(if $(ADDRESS),--address $(ADDRESS)) $(if $(TAG),--branch $(TAG))
 
 docs: setup
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet

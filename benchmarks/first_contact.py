@@ -75,13 +75,16 @@ def core(clone: Path, place: Path) -> list[Row]:
     took = seconds([python, "-m", "pip", "install", "--quiet", clone])
     added, space = (after - was for after, was in zip(sizes(place), before, strict=True))
     imports = [float(subprocess.check_output([python, "-c", IMPORT], env=ALONE)) for _ in range(REPEATS)]
+    before_help = processor_seconds()
     helps = [seconds([place / "bin" / "cmerl", "--help"]) for _ in range(REPEATS)]
+    used = (processor_seconds() - before_help) / REPEATS
     return [
         Row("pip install cmerl: size", added, "MB", 250),
         Row("pip install cmerl: space on disk", space, "MB"),
         Row("pip install cmerl: time", took, "s"),
         Row("import cmerl", statistics.median(imports), "s", 0.1),
         Row("cmerl --help", statistics.median(helps), "s", 0.3),
+        Row("cmerl --help: processor time", used, "s"),
     ]
 
 

@@ -34,18 +34,19 @@ sys.path.append(str(ROOT / "tests" / "report"))
 import browser  # noqa: E402 - the tests' own
 
 IMAGES = ROOT / "docs" / "images"
-WIDTH, HEIGHT = 1120, 936  # of the page's picture
+WIDTH, HEIGHT = 1120, 1150  # of the page's picture
 EPISODES, SEEDS = 60, 8
 FRAMES = 45  # episodes of the animation
 COLOURS = 96
 
 
 def page_picture(target: Path, jobs: int, run: Path | None = None) -> None:
-    """The top of the demonstration's page, of a run that is there or of a new one."""
+    """The top of a page: the demonstration's agents in its first environment, or a run that is there."""
     with tempfile.TemporaryDirectory() as folder:
         if run is None:
-            spec = {**demo.SPEC, "episodes": EPISODES, "seeds": SEEDS, "jobs": jobs}
-            run = experiments.run(spec, out=Path(folder) / "run").directory
+            first = demo.SPEC["environments"][:1]  # all that the picture has room for
+            spec = {**demo.SPEC, "environments": first, "episodes": EPISODES, "seeds": SEEDS, "jobs": jobs}
+            run = experiments.run(spec, out=Path(folder) / "riverswim").directory
         page = report.write_page(run, Path(folder) / "page.html")
         with browser.open_browser(Path(folder) / "profile") as driver:
             browser.size(driver, WIDTH, HEIGHT)

@@ -49,7 +49,10 @@ def main(arguments: list[str] | None = None) -> float:
     bonus = Practical(sigma_scale=0.03)
     options = {"kernel": env.kernel(), "lam": 0.3, "reward_range": env.reward_range, "bonus": bonus}
     agent = cmerl.CMERL(env, seed=given.seed, **options)
-    agent.learn(given.episodes)
+    seen: set[tuple[int, ...]] = set()
+    agent.learn(
+        given.episodes, callback=lambda agent, record: seen.update(map(tuple, agent.lesson()["observations"]))
+    )
     learned = agent.policy(explore=False)
     found = excess(env, learned)
     print(f"after {given.episodes} episodes the policy costs {found:.1%} more than the optimal one")
@@ -60,13 +63,19 @@ def main(arguments: list[str] | None = None) -> float:
     figure, panels = plt.subplots(1, 3, figsize=(11, 3.6), layout="constrained")
     panels[0].plot(np.cumsum([r.regret for r in agent.history]))
     panels[0].set(xlabel="episode", ylabel="cumulative regret")
-    for axes, table, title in ((panels[1], learned.table(env.observations), "learned"), (panels[2], best, "optimal")):
+    visited = np.array([tuple(observation) in seen for observation in env.observations])
+    played = np.where(visited, learned.table(env.observations), np.nan)
+    colours = plt.get_cmap("viridis", env.max_order + 1).with_extremes(bad="#d8d8d8")
+    for axes, table, title in (
+        (panels[1], played, "order, learned (grey: not visited)"),
+        (panels[2], best, "order, optimal"),
+    ):
         shown = axes.imshow(
-            orders(env, table), origin="lower", aspect="auto", vmin=0, vmax=env.max_order,
+            orders(env, table), origin="lower", aspect="auto", cmap=colours, vmin=-0.5, vmax=env.max_order + 0.5,
             extent=(-0.5, env.max_order + 0.5, env.lowest - 0.5, env.highest + 0.5),
         )  # fmt: skip
-        axes.set(xlabel="units under way", ylabel="stock", title=f"order, {title}")
-    figure.colorbar(shown, ax=panels[2])
+        axes.set(xlabel="units under way", ylabel="stock", title=title)
+    figure.colorbar(shown, ax=panels[2], ticks=range(env.max_order + 1))
     figure.savefig(given.out / "inventory.png", dpi=130)
     plt.close(figure)
     return found

@@ -24,6 +24,13 @@ def test_the_readme_of_a_release_has_no_relative_link() -> None:
     assert all(link.startswith(("https://", "#")) for link in links)
 
 
+def test_a_citation_names_the_repository() -> None:
+    text = (dist.ROOT / "CITATION.cff").read_text(encoding="utf-8") + dist.citation(ADDRESS)
+    lines = text.splitlines()
+    assert lines[-1] == f'repository-code: "{ADDRESS}"'
+    assert not any(line.startswith("repository-code") for line in lines[:-1])
+
+
 def test_addresses_join_the_metadata() -> None:
     metadata = (dist.ROOT / "pyproject.toml").read_text(encoding="utf-8") + dist.urls(ADDRESS, "main")
     project = tomllib.loads(metadata)["project"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import sys
 from pathlib import Path
 from types import ModuleType
 
@@ -158,7 +159,8 @@ def test_every_control_task_can_be_played(control: ModuleType) -> None:
     """The real environments, simulators included."""
     tasks = control.tasks(CONTROL)
     assert {task.split for task in tasks} == {"choosing", "confirming"}
-    for task in tasks:
+    there = sys.version_info < (3, 13)  # dm_control cannot be installed from then on
+    for task in tasks if there else [task for task in tasks if not task.environment.id.startswith("cmerl/dmc-")]:
         env = task.make()
         env.reset(seed=0)
         env.action_space.seed(0)

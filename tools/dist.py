@@ -1,11 +1,11 @@
 """Build the sdist and the wheel twice, compare the bytes, and check what an index would show.
 
     python tools/dist.py
-    python tools/dist.py --address https://… [--branch main]
+    python tools/dist.py --address https://… [--branch v1.0.0]
 
 Equal commits give equal files: what is committed is built, with the time stamp of the commit. An address, that of
-the repository on the web, makes links of the README absolute and goes into the metadata as project.urls. cmerl has no
-public address yet; without one links stay relative, and an index page cannot follow them.
+the repository on the web, makes links of the README absolute and goes into project.urls and CITATION.cff. cmerl has
+no public address yet; without one links stay relative, and an index page cannot follow them.
 """
 
 from __future__ import annotations
@@ -48,6 +48,11 @@ def urls(address: str, branch: str) -> str:
     return "\n[project.urls]\n" + "".join(f'{name} = "{target}"\n' for name, target in entries.items())
 
 
+def citation(address: str) -> str:
+    """The line of CITATION.cff that names the repository."""
+    return f'repository-code: "{address}"\n'
+
+
 def export(place: Path, address: str | None, branch: str) -> Path:
     """The last commit as a tree of its own, with addresses where there is one."""
     place.mkdir()
@@ -58,8 +63,9 @@ def export(place: Path, address: str | None, branch: str) -> Path:
     if address is not None:
         page = place / "README.md"
         page.write_text(absolute(page.read_text(encoding="utf-8"), address, branch), encoding="utf-8")
-        with open(place / "pyproject.toml", "a", encoding="utf-8") as file:
-            file.write(urls(address, branch))
+        for name, lines in (("pyproject.toml", urls(address, branch)), ("CITATION.cff", citation(address))):
+            with open(place / name, "a", encoding="utf-8") as file:
+                file.write(lines)
     return place
 
 

@@ -157,7 +157,7 @@ def _signature(thing: Any) -> str:
             annotation=re.sub(r"Annotated\[(.+?), Field\(.*?\)\]", r"\1", written[name])
             if name in written
             else p.annotation,
-            default=_Elided() if len(repr(p.default)) > 200 else p.default,
+            default=_Elided() if len(repr(p.default)) > 80 else p.default,
         )
         for name, p in signature.parameters.items()
     ]

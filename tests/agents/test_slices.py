@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import cmerl
-from cmerl.agents.slices import slice_of
+from cmerl.agents.slices import draw, slice_of
 from cmerl.errors import InputError
 
 
@@ -68,6 +68,12 @@ def test_states_that_are_finitely_many_are_all_shown(tmp_path: Path, bonus: str)
     assert found.error == pytest.approx(missed)  # by the counts
     river.plot(path=tmp_path / "river.png")
     assert (tmp_path / "river.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_few_actions_have_a_colour_each(ball: cmerl.CMERL) -> None:
+    found = slice_of(ball, None, None, 0, False)
+    bar = draw(found).axes[-2]  # after the panels come the scales of value, uncertainty, policy and error
+    assert [float(tick.get_text()) for tick in bar.get_yticklabels()] == np.unique(found.policy).tolist()
 
 
 def test_what_cannot_be_plotted(ball: cmerl.CMERL) -> None:

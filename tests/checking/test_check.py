@@ -278,9 +278,9 @@ def test_what_was_found_can_be_seen_again(world):
 
 
 def test_where_a_fault_was_is_said():
-    assert "step 12" in str(check_env(NanLater()))
-    assert "step 7" in str(check_env(InfiniteReward()))
-    assert "step 10" in str(check_env(Crashes()))
+    assert "step 11 of episode 0" in str(check_env(NanLater()))
+    assert "step 6 of episode 0" in str(check_env(InfiniteReward()))
+    assert "step 9 of episode 0 raised" in str(check_env(Crashes()))
     assert "numpy.random" in str(check_env(GlobalNumpy()))
 
 
@@ -348,7 +348,7 @@ def test_a_reset_that_fails_is_said_and_no_step_was_played():
 
     report = check_env(NoReset())
     assert report.names == ["exception"]
-    assert "reset of an episode raised OSError: no such simulator" in str(report)
+    assert "the reset of episode 0 raised OSError: no such simulator" in str(report)
     assert report.steps == 0
 
 
@@ -525,7 +525,7 @@ def test_either_flag_must_be_a_bool(flags, wrong):
 
     report = check_env(Flags())
     assert report.names == ["flag type"]
-    assert f"{wrong} at step 1 of episode 0" in str(report)
+    assert f"{wrong} at step 0 of episode 0" in str(report)
 
 
 def test_few_steps_say_nothing_about_constants():
@@ -539,8 +539,8 @@ def test_few_steps_say_nothing_about_constants():
 
 
 def test_where_an_array_was_changed_is_said():
-    assert "the observation of step 0 was changed" in str(check_env(Aliased()))
-    assert "step 1 changed the action" in str(check_env(ChangesActions()))
+    assert "the observation of the reset was changed" in str(check_env(Aliased()))
+    assert "step 0 changed the action" in str(check_env(ChangesActions()))
 
 
 def test_the_action_space_draws_afterwards_as_it_would_have():

@@ -121,7 +121,7 @@ def test_a_unit_that_fails_is_told_and_the_exit_code_is_1(tmp_path: Path, capsys
 @pytest.mark.parametrize(
     ("arguments", "wanted"),
     [
-        (["run"], "cmerl: Missing argument"),
+        (["run"], "cmerl: Missing argument 'ENV_OR_SPEC'. See cmerl run --help."),
         (["run", "cmerl/RiverSwim-v0", "--episodes", "x"], "cmerl: Invalid value for '--episodes': "),
         (["run", "cmerl/RiverSwim-v0", "--episodes", "0"], "cmerl: command line: episodes must be a whole number"),
         (["run", "cmerl/RiverSwim-v0", "--episods", "5"], "cmerl: No such option"),
@@ -189,6 +189,9 @@ def test_worlds_come_first_among_environments(capsys: pytest.CaptureFixture[str]
     assert "Ant-v2" not in horizons  # was withdrawn
     code, out, _ = call(capsys, "envs", "mountain")
     assert [line.split()[0] for line in out.splitlines()[1:]] == ["MountainCar-v0", "MountainCarContinuous-v0"]
+    code, out, _ = call(capsys, "envs", "Taxi")  # shorter than the head of its column
+    head, *rows = out.splitlines()
+    assert {row.index("gymnasium") for row in rows} == {head.index("module")}
 
 
 def test_agents_are_listed_with_their_options(capsys: pytest.CaptureFixture[str]) -> None:

@@ -53,7 +53,7 @@ def test_bars_come_with_units_and_go_with_them(ledger: Ledger) -> None:
     assert tell(UnitFinished(first, {})) == ["all 1", "seed 1 0"]
     assert tell(UnitFailed(second, "no [bold]luck")) == ["all 1"]
     shown = console.file.getvalue()  # type: ignore[attr-defined]
-    assert f"{first.title}: 1 episodes  mean return -123.5" in shown
+    assert f"{first.title}: 1 episode  mean return -123.5" in shown
     assert f"{second.title}: failed: no [bold]luck" in shown
 
 
@@ -66,7 +66,7 @@ def test_without_a_terminal_there_is_a_line_for_each_finished_unit(
         line_per_unit(event, ledger)
     assert (
         capsys.readouterr().err
-        == f"{unit.title}: 1 episodes  mean return -123.5  best -123.5  regret 0.5123  0.256 s each\n"
+        == f"{unit.title}: 1 episode  mean return -123.5  best -123.5  regret 0.5123  0.256 s each\n"
     )
 
 

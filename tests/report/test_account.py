@@ -41,7 +41,7 @@ def test_the_page_shows_the_account_in_words_and_as_curves(tmp_path) -> None:
     page = write_page(tmp_path).read_text(encoding="utf-8")
     assert "agent: exploration has cost 1 by its own account" in page
     lines = data_of(page)["figures"]["env-0-account"]["lines"]
-    assert [line["suffix"] for line in lines] == [", cost", ", bought"]
+    assert [line["suffix"] for line in lines] == [", cost", ", gain"]
     assert lines[0]["mean"] == pytest.approx([0.0, 0.25, 1.0])
     assert lines[1]["mean"] == pytest.approx([0.0, 3.0, 11.5])
 

@@ -83,10 +83,13 @@ def test_a_run_that_failed_says_so_at_the_top(tmp_path: Path) -> None:
     ]
     units = {"total": 2, "finished": 0, "failed": 2}
     (path / "summary.json").write_text(json.dumps({"finished": False, "failures": failures, "units": units}))
-    manifest = {"spec": {"episodes": 12}, "created": "2026-01-02T03:04:05+00:00", "versions": {"cmerl": "0.2.0"}}
+    spec = {"episodes": 12, "allow_env_modules": ["plant"]}
+    manifest = {"spec": spec, "created": "2026-01-02T03:04:05+00:00", "versions": {"cmerl": "0.2.0"}}
     (path / "manifest.json").write_text(json.dumps(manifest))
     page = write_page(path).read_text(encoding="utf-8")
     assert "2 of 2 runs failed: the tracebacks are in" in page
+    assert "--allow-env-module plant goes on" in page
+    assert "world, after 1 of 12 episodes: cme-rl has" in page
     assert "world · cme-rl · seeds 0, 1 failed: the PLC is gone" in page
     assert "<code>a.py</code>" in page
     assert "1 of 12 episodes, 2 seeds." in page

@@ -17,7 +17,9 @@ def find_horizon(env: gymnasium.Env[Any, Any], horizon: int | None) -> int:
         own = (getattr(env.unwrapped, name, None) for name in ("horizon", "max_steps"))
         horizon = limit or next((steps for steps in own if steps is not None), None)
         if horizon is None:
-            raise InputError("this environment has no max_episode_steps: pass horizon=…, the steps per episode")
+            raise InputError(
+                "this environment has no max_episode_steps: pass horizon=… (--horizon), the steps per episode"
+            )
     if isinstance(horizon, bool) or not isinstance(horizon, int | np.integer) or horizon < 1:
         raise InputError(f"horizon must be a whole number of at least 1, not {horizon!r}")
     if horizon > 10**6:

@@ -23,6 +23,8 @@ LAYERS = {
     "policy": "greedy action",
     "error": "error of the predicted next state",
 }
+COLOURS = {"value": "viridis", "uncertainty": "magma", "policy": "coolwarm"}
+FEW_ACTIONS = 10  # so many have a colour each
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,8 +157,7 @@ def draw(found: Slice, names: list[str] | None = None) -> Any:
         elif len(found.axes) == 1:
             axes.plot(found.axes[0], getattr(found, layer), drawstyle="steps-mid" if layer == "policy" else "default")
         else:
-            shown = axes.pcolormesh(*found.axes, getattr(found, layer).T, cmap=_colours(layer), shading="nearest")
-            figure.colorbar(shown, ax=axes)
+            _map(figure, axes, found, layer)
         if len(found.axes) == 2:
             axes.set_ylabel(labels[1])
     for axes in panels[1]:
@@ -166,8 +167,19 @@ def draw(found: Slice, names: list[str] | None = None) -> Any:
     return figure
 
 
-def _colours(layer: str) -> str:
-    return {"value": "viridis", "uncertainty": "magma", "policy": "coolwarm"}[layer]
+def _map(figure: Any, axes: Any, found: Slice, layer: str) -> None:
+    """A layer over two columns; a few different actions have a colour each, and nothing between them."""
+    colours, values = COLOURS[layer], getattr(found, layer).T
+    played = np.unique(values) if layer == "policy" else np.array([])
+    if not 1 <= len(played) <= FEW_ACTIONS:
+        figure.colorbar(axes.pcolormesh(*found.axes, values, cmap=colours, shading="nearest"), ax=axes)
+        return
+    from matplotlib import colormaps
+
+    numbers, most = np.searchsorted(played, values), len(played) - 0.5
+    separate = colormaps[colours].resampled(len(played))
+    shown = axes.pcolormesh(*found.axes, numbers, cmap=separate, vmin=-0.5, vmax=most, shading="nearest")
+    figure.colorbar(shown, ax=axes).set_ticks(range(len(played)), labels=[f"{x:.3g}" for x in played])
 
 
 def _scatter(figure: Any, axes: Any, found: Slice) -> None:

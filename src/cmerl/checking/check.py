@@ -141,18 +141,18 @@ def _check_steps(env: Env, episodes: Sequence[Episode], horizon: int) -> list[Fi
     for number, episode in enumerate(episodes):
         known = set(found)
         if episode.error is not None:
-            call = f"step {len(episode.steps)}" if episode.steps else "reset"
-            what = f"{call} of an episode raised {type(episode.error).__name__}: {episode.error}"
+            where, kind = f"{_at(len(episode.steps))} of episode {number}", type(episode.error).__name__
+            what = f"{where} raised {kind}: {episode.error}"
             _add(found, "error", "exception", what, "run it with the same seed and actions in a debugger")
         if episode.overwritten is not None:
-            what = f"the observation of step {episode.overwritten} was changed in place by the step after it"
+            what = f"the observation of {_at(episode.overwritten)} was changed in place by the step after it"
             _add(found, "warning", "aliasing", what, "return a copy: obs.copy()")
         if episode.changed_action is not None:
-            what = f"step {episode.changed_action} changed the action array that it was given"
+            what = f"{_at(episode.changed_action)} changed the action array that it was given"
             _add(found, "warning", "action changed", what, "copy the action inside step before changing it")
         known = _show_how(found, known, episode, len(episode.steps))
         for i, step in enumerate(episode.steps):
-            where = f"step {i} of episode {number}" if i else f"the reset of episode {number}"
+            where = f"{_at(i)} of episode {number}"
             _check_observation(found, env.observation_space, step.obs, where)
             if i:
                 _check_outcome(found, step.reward, step.terminated, step.truncated, where)
@@ -260,8 +260,9 @@ def _check_repeatable(env: Env, first: Episode, seed: int) -> list[Finding]:
     return []
 
 
-def _at(index: int) -> str:
-    return f"step {index}" if index else "the reset"
+def _at(calls: int) -> str:
+    """The last of so many calls of step; like episodes, steps count from 0, as they do everywhere."""
+    return f"step {calls - 1}" if calls else "the reset"
 
 
 def _check_use(env: Env, episodes: Sequence[Episode]) -> list[Finding]:

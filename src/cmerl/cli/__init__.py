@@ -64,7 +64,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except Exception as error:
         if not hasattr(error, "format_message"):  # typer's own errors are the user's mistakes, others are ours
             raise
-        code = _complain(error.format_message() + _commands(error), MISTAKE)
+        code = _complain(error.format_message() + _hint(error), MISTAKE)
     sys.exit(code if isinstance(code, int) else 0)
 
 
@@ -112,11 +112,14 @@ def _help(command: Callable[..., Any] | None) -> str:
     return (inspect.getdoc(command) or "").replace("Examples:\n", "\b\nExamples:\n")
 
 
-def _commands(error: Exception) -> str:
-    """After a command that there is not: those that there are."""
-    group = getattr(getattr(error, "ctx", None), "command", None)
-    known = list(getattr(group, "commands", ()))
-    return f" There are {', '.join(known)}." if str(error).startswith("No such command") and known else ""
+def _hint(error: Exception) -> str:
+    """Where to go from a mistake: the commands that there are, or the help of the one that was meant."""
+    context = getattr(error, "ctx", None)
+    known = list(getattr(getattr(context, "command", None), "commands", ()))
+    if str(error).startswith("No such command") and known:
+        return f" There are {', '.join(known)}."
+    path = getattr(context, "command_path", "")
+    return f" See {path} --help." if path and not str(error).startswith("Usage:") else ""
 
 
 def _complain(message: str, code: int) -> int:

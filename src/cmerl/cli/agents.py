@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 
 
 def command(
-    name: Annotated[str | None, typer.Argument(help="One agent; by default all.", show_default=False)] = None,
+    name: Annotated[
+        str | None, typer.Argument(metavar="NAME", help="One agent; by default all.", show_default=False)
+    ] = None,
 ) -> int:
     """List agents and their options: type, default and meaning.
 

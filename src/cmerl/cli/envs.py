@@ -8,7 +8,7 @@ import typer
 
 
 def command(
-    pattern: Annotated[str, typer.Argument(metavar="[TEXT]", help="Only ids that contain this.")] = "",
+    pattern: Annotated[str, typer.Argument(metavar="TEXT", help="Only ids that contain this.")] = "",
     allow_env_module: Annotated[
         list[str] | None, typer.Option(help="List the environments of this module too.", metavar="M")
     ] = None,
@@ -33,7 +33,7 @@ def command(
             f"no environment's id contains {pattern!r}: cmerl envs lists all that can be made here, and with "
             "--allow-env-module M those of module M"
         )
-    width = max(len(id) for id, _, _ in found)
+    width = max(len(id) for id in ("environment", *(id for id, _, _ in found)))
     typer.echo(f"{'environment':<{width}}  {'horizon':>7}  module")
     for id, horizon, module in found:
         typer.echo(f"{id:<{width}}  {'–' if horizon is None else horizon:>7}  {module}")

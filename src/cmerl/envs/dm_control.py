@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from typing import Any
 
 import gymnasium
@@ -85,7 +86,13 @@ def _load(domain: str, task: str, random: Any) -> Any:
     try:
         from dm_control import suite
     except ImportError:
-        raise InputError("tasks of dm_control need the extra: pip install 'cmerl[control]'") from None
+        old = sys.version_info < (3, 13)  # labmaze, which dm_control needs, has no release for later versions
+        how = (
+            "the extra: pip install 'cmerl[control]'"
+            if old
+            else "Python 3.11 or 3.12, and pip install 'cmerl[control]'"
+        )
+        raise InputError(f"tasks of dm_control need {how}") from None
     if (domain, task) not in suite.ALL_TASKS:
         tasks = sorted(t for d, t in suite.ALL_TASKS if d == domain)
         known = f"its tasks are {', '.join(tasks)}" if tasks else f"domains are {', '.join(suite.TASKS_BY_DOMAIN)}"

@@ -112,8 +112,9 @@ def line_per_unit(event: Event, ledger: Ledger) -> None:
 def _finished(event: Event, ledger: Ledger) -> str:
     totals = ledger.totals[event.unit.key]
     regret = "" if totals.regret is None else f"  regret {totals.regret:.4g}"
+    played = f"{totals.episodes} episode{'s' * (totals.episodes != 1)}"
     return (
-        f"{event.unit.title}: {totals.episodes} episodes  mean return {totals.ret / totals.episodes:.4g}  "
+        f"{event.unit.title}: {played}  mean return {totals.ret / totals.episodes:.4g}  "
         f"best {totals.best:.4g}{regret}  {totals.seconds / totals.episodes:.3g} s each"
     )
 

@@ -92,10 +92,10 @@ def render(
         title=title(run),
         problems=[*run.problems, *map_notes],
         failures=told(run.failures),
-        what_now=what_now(len(run.failures), _units(run), run.path) if run.failures else "",
+        what_now=what_now(len(run.failures), _units(run), run.path, _modules(run)) if run.failures else "",
         verdict=verdict(run),
         search=search,
-        about=about(run),
+        about=about(run, search),
         terms=TERMS,
         most_seeds=MOST_SEEDS,
         progress=progress,
@@ -124,14 +124,23 @@ def title(run: RunDirectory) -> str:
     return f"The run in {run.path.name}"
 
 
-def about(run: RunDirectory) -> str:
-    """Which run this is, of when, and with what."""
+def _modules(run: RunDirectory) -> list[str]:
+    """Modules that whoever resumes the run must trust again."""
+    spec = run.manifest.get("spec")
+    modules = spec.get("allow_env_modules") if isinstance(spec, dict) else None
+    return [str(module) for module in modules] if isinstance(modules, list) else []
+
+
+def about(run: RunDirectory, search: Search | None = None) -> str:
+    """Which run or search this is, of when, and with what."""
     versions = run.manifest.get("versions")
     versions = versions if isinstance(versions, dict) else {}
     made = [f"{name} {versions[name]}" for name in ("cmerl", "numpy", "gymnasium", "python") if name in versions]
     created = run.manifest.get("created")
     when = [created.replace("T", " ")[:16] + " UTC"] if isinstance(created, str) else []
-    return " · ".join([f"run {run.path.resolve().name}", *when, *([", ".join(made)] if made else [])])
+    place = run.path.resolve()
+    name = f"run {place.name}" if search is None else f"search {place.parent.name}"
+    return " · ".join([name, *when, *([", ".join(made)] if made else [])])
 
 
 def _units(run: RunDirectory) -> int:

@@ -94,15 +94,15 @@ def _map(env: str, agent: str, snapshots: list[dict[str, Any]]) -> dict[str, Any
         chart |= {"x": axes[0], "axes": names}
         if len(axes) > 1:
             chart["y"] = axes[1]
-        words = f"{names[0].capitalize()} of the state goes right" + (f", {names[1]} up. " if len(axes) > 1 else ". ")
+        words = f"To the right: {names[0]} of the state" + (f"; upwards: {names[1]}. " if len(axes) > 1 else ". ")
         if "held" in last:
             held = ", ".join(f"{dim} at {value:.3g}" for dim, value in last["held"])
             words += f"This is a slice: the other coordinates are held ({held}). "
-    if chart["ranges"]:
-        words += "Colours of the value span the states that were visited; what is beyond has the end's colour. "
+    if chart["ranges"] and "y" in chart:
+        words += "The colours of V span the visited states; values beyond them have the colour of the nearest end. "
     chart["words"] = words + (
-        "The value is that of the optimistic plan at the first step, σ is the largest over actions, "
-        "the greedy action is that of the plan without optimism."
+        "V is the value of the optimistic plan at the first step, σ the largest over actions. "
+        "The greedy action is that of the plan without optimism."
     )
     return chart
 

@@ -223,13 +223,13 @@ class Builder:
         """The cost and the gain of exploration."""
         figure: Figure | None = None
         curve = ExplorationAccount.curve
-        for side, suffix, width in (("cost", ", cost", 4), ("bought", ", bought", 1.5)):
+        for side, suffix, width in (("cost", ", cost", 4), ("bought", ", gain", 1.5)):
             part = self.curve(
                 "account",
-                "exploring: what it cost and bought",
+                "cost and gain of exploration",
                 "sum of returns",
                 lambda runs, side=side: curve(runs, side, self._most),  # type: ignore[misc]
-                note="thick: charges by the agent's own account; thin: returns above that of the first episode",
+                note="thick: cost by the agent's own account; thin: returns above that of the first episode",
             )
             if part is None:
                 return None

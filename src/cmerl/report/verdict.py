@@ -66,7 +66,7 @@ def verdict(run: RunDirectory) -> Verdict:
     losses = {env: {runs.agent: _loss(runs, by_regret) for runs in run.of(env)} for env in run.envs}
     spread = {env: _compare(env, found) for env, found in losses.items()}
     corrected = _corrected(spread)
-    sentences = [_sentence(env, run.of(env), losses[env], corrected[env], by_regret) for env in run.envs]
+    sentences = [_sentence(_place(env, run), run.of(env), losses[env], corrected[env], by_regret) for env in run.envs]
     return Verdict(sentences, [pair for env in run.envs for pair in corrected[env]], measure)
 
 
@@ -128,8 +128,14 @@ def _corrected(spread: dict[str, list[tuple[Comparison, FloatArray]]]) -> dict[s
     return pairs
 
 
+def _place(env: str, run: RunDirectory) -> str:
+    """The environment, and how much of the run there is if that is not all."""
+    planned, played = run.planned_episodes, min((runs.even[1] for runs in run.of(env)), default=0)
+    return env if planned is None or played >= planned else f"{env}, after {played} of {planned} episodes"
+
+
 def _sentence(
-    env: str, all_runs: Sequence[Runs], losses: dict[str, dict[int, float]], pairs: list[Pair], by_regret: bool
+    place: str, all_runs: Sequence[Runs], losses: dict[str, dict[int, float]], pairs: list[Pair], by_regret: bool
 ) -> str:
     means = {agent: float(np.mean(list(values.values()))) for agent, values in losses.items()}
     best = min(means, key=means.__getitem__)
@@ -139,9 +145,9 @@ def _sentence(
         row = tables.row(all_runs[0], to)
         goal = "" if to.optimum is None else f"; V* is {number(to.optimum)}"
         reached = "" if row.reached in ("–", "not yet") else f"; learned in about {row.reached} episodes"
-        return f"{env}: {best} has {what}{goal}{reached}."
+        return f"{place}: {best} has {what}{goal}{reached}."
     mine = [pair for pair in pairs if pair.better == best]
-    parts = [f"{env}: {best} is ahead with {what}."]
+    parts = [f"{place}: {best} is ahead with {what}."]
     if won := [pair for pair in mine if pair.sure]:
         parts.append(f"It beats {_listed([f'{p.other} (by {p.by}, p = {p.p})' for p in won])} significantly.")
     for pair in mine:

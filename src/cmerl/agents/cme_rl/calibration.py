@@ -90,7 +90,7 @@ def about_values(greedy: float, optimistic: float, returns: Sequence[float], rec
 
     Args:
         greedy: the mean V₁ of the latest first states without exploration: the unknown is worth the mean.
-        optimistic: the same with exploration: the unknown is worth what can be hoped for.
+        optimistic: the same with exploration: without data the value is the ceiling.
         returns: of all episodes.
         recent: number of latest episodes.
     """

@@ -1,4 +1,4 @@
-"""The explorer of an agent: its exploration account, and the episodes in which exploration is free."""
+"""The explorer of an agent: its exploration account, and the episodes without a limit."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from cmerl.acting import MPC, Actor, Greedy, Spending
+from cmerl.acting import MPC, Actor, ExplorationBudget, Greedy
 from cmerl.agents.cme_rl.planner import AnyPlan, Planner
 from cmerl.agents.cme_rl.supervision import Data, ExplorationOptions, Supervision
 from cmerl.agents.history import History
@@ -80,23 +80,18 @@ class Explorer:
         return self.supervision.over(policy, greedy, data, rng, len(self._history))
 
     @property
+    def unlimited(self) -> bool:
+        """True if exploration needs no budget: all rewards were equal, so nothing is known to be lost by it."""
+        model = self._planner.model.displacement
+        return model is not None and alike(*model.reward_range)
+
+    @property
     def locked(self) -> bool:
         """Whether the fallback has acted at every step of three episodes, the first left out, for want of data."""
         latest = self._history[1:][-3:]
         if self.supervision.supervisor is None or len(latest) < 3:
             return False
         return all(_by_fallback(record.metrics.get("interventions", ())) == record.length for record in latest)
-
-    @property
-    def free(self) -> bool:
-        """True if exploring is free: all rewards were equal, or greedy promises all that is known to exist.
-
-        The latter is believed after the first episode only, when little is known to exist.
-        """
-        model = self._planner.model
-        if model.displacement is None:
-            return False
-        return alike(*model.displacement.reward_range) or (model.choice.saturated and len(self._history) == 1)
 
     def act_on(self, plan: AnyPlan, seed: tuple[int, ...], *, explore: bool, replans: int) -> PlanPolicy:
         """The actor of a plan [CO22, Alg. 1, lines 7-8].
@@ -109,41 +104,42 @@ class Explorer:
         """
         planner = self._planner
         refined = planner.options.settings.refined
-        chosen = Greedy() if explore and self.free else planner.model.actor
+        chosen = Greedy() if explore and self.unlimited else planner.model.actor
         actor: Actor = planner.parts.actor or chosen
         if isinstance(actor, MPC) and planner.model.displacement is None:  # there is nothing to search in
             actor = Greedy()
         if isinstance(actor, Greedy) and planner.actions.continuous and refined.suits(plan, planner.actions.rows):
             actor = refined
-        spending = self.spending(actor, replans=replans) if explore else None
-        return PlanPolicy(plan, planner.states, planner.actions, actor, seed, spending)
+        exploration = self.budget(actor, replans=replans) if explore else None
+        return PlanPolicy(plan, planner.states, planner.actions, actor, seed, exploration)
 
-    def spending(self, actor: Actor, *, replans: int) -> Spending | None:
+    def budget(self, actor: Actor, *, replans: int) -> ExplorationBudget | None:
         """The exploration budget of the next episode, or of the rest of this one; None for no limit."""
         model = self._planner.model
-        if model.displacement is None or self.free:
+        if model.displacement is None or self.unlimited:
             return None
         spread = float(np.ptp([*self._history.returns(), model.choice.promised]))
         allowance = self.account.allowance(len(self._history) + 1, spread, self.prospect())
         if self._played is not None and replans:
             allowance = self._played
         if isinstance(actor, MPC) and actor.value == "fitted":
-            return Spending(allowance, None)
+            return ExplorationBudget(allowance, None)
         greedy = self._planner.plan(explore=False)
         assert isinstance(greedy, Plan)
-        return Spending(allowance, greedy)
+        return ExplorationBudget(allowance, greedy)
 
-    def prospect(self, usual: int = 3) -> float:
+    def prospect(self) -> float:
         """By how much the best return that is thought possible exceeds the median of the last few."""
         planner = self._planner
         most = float(planner.ceilings().cap[0]) + planner.horizon * planner.rewards.bounds[0]
+        usual = planner.options.settings.usual_episodes
         latest = [record.ret for record in self._history[-usual:]]
         return most - float(np.median(latest)) if latest else np.inf
 
     def begin(self, play: Any) -> None:
         """An episode, or the rest of it, plays by this."""
-        spending = play.spending if isinstance(play, PlanEpisode) else None
-        self._played = None if spending is None else spending.allowance
+        exploration = play.exploration if isinstance(play, PlanEpisode) else None
+        self._played = None if exploration is None else exploration.allowance
 
     def settle(self) -> dict[str, Any]:
         """Pay for the episode that was played; returns what it was promised and charged, for its record."""
@@ -160,8 +156,8 @@ class Explorer:
             return {"exploration": f"none: {LOCKED}"}
         if self._planner.model.displacement is None:
             return {}
-        if self.free:
-            return {"exploration": "free: nothing is known to be lost by it"}
+        if self.unlimited:
+            return {"exploration": "unlimited: nothing is known to be lost by it"}
         account = self.account
         return {"exploration": f"has cost {account.spent:.4g} so far, {account.balance:.4g} may be spent"}
 

@@ -112,12 +112,13 @@ class Planner:
         """What is assumed where there are no data."""
         return self.optimism.ceilings(self.situation())
 
-    def situation(self, *, recent: int = 20, good: float = 0.75) -> Situation:
-        """Rewards and returns so far; good episodes are the best quarter of the last twenty."""
-        latest = self.latest(recent)
-        # Where states are finitely many each is tried on its own account: to hope for more than was seen tripled the
+    def situation(self) -> Situation:
+        """Rewards and returns so far, of which good episodes are a quantile of the latest."""
+        prize = self.options.settings.prize
+        latest = self.latest(prize.recent)
+        # Where states are finitely many each is tried on its own account: a margin over what was seen tripled the
         # regret of random worlds.
-        usual = float(np.quantile(latest, good)) if latest and self.all_states is None else None
+        usual = float(np.quantile(latest, prize.good)) if latest and self.all_states is None else None
         return Situation(self.rewards, self.horizon, self.now().learned, self.options.max_return, usual)
 
     @property

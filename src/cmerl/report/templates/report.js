@@ -159,8 +159,8 @@ function drawLine(element, map, name, at) {
   const all = map[name].flat().filter((v) => v !== null);
   const low = all.reduce((a, b) => Math.min(a, b), 0), high = all.reduce((a, b) => Math.max(a, b), 0);
   const policy = name === "policy";
-  Plotly.react(element, [{x: map.x, y: map[name][at], mode: "lines", type: name === "visits" ? "bar" : "scatter", marker: {color: "#0072B2"},
-    line: {color: "#0072B2", shape: policy ? "hv" : "linear", width: 2}, hovertemplate: "%{x:.3g}: %{y:.4g}<extra></extra>"}],
+  Plotly.react(element, [{x: map.x, y: map[name][at], mode: "lines", type: name === "visits" ? "bar" : "scatter", marker: {color: css("--accent")},
+    line: {color: css("--accent"), shape: policy ? "hv" : "linear", width: 2}, hovertemplate: "%{x:.3g}: %{y:.4g}<extra></extra>"}],
   panelLayout(name, {xaxis: axis(map.axes[0], {}), yaxis: axis("", policy
     ? {tickvals: map.actions.map((a, i) => i), ticktext: map.actions, range: [-0.5, map.actions.length - 0.5]}
     : {range: [low, high + 0.05 * (high - low || 1)]})}), CONFIG);

@@ -234,6 +234,7 @@ def test_the_command_says_which_seeds_were_for_what(tmp_path, monkeypatch, capsy
         cmerl.cli.main(["report", "runs/small-tuned"])
     assert end.value.code == 0
     page = (tmp_path / "runs" / "small-tuned" / "report.html").read_text(encoding="utf-8")
+    assert "search small-tuned · " in page
     assert "Settings that were tried" in page
     assert "chain: no better than the default" in page
 
