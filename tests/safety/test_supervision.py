@@ -131,6 +131,7 @@ def test_a_cost_is_kept_within_its_budget():
     agent.learn(6, callback=spent)
     assert max(costs) <= 1.0
     assert max(costs) > 0.2
+    assert [record.metrics["cost"] for record in agent.history] == pytest.approx(costs)
 
 
 def test_a_cost_may_be_a_key_of_info():
@@ -138,6 +139,7 @@ def test_a_cost_may_be_a_key_of_info():
     wear = []
     agent.learn(4, callback=lambda agent, r: wear.append(sum(abs(a[0]) for a in agent.lesson()["actions"])))
     assert max(wear) <= 4.0
+    assert [record.metrics["cost"] for record in agent.history] == pytest.approx(wear)
     episode = agent.episode()
     episode.act(np.zeros(1))
     with pytest.raises(InputError, match="no 'wear'"):

@@ -194,6 +194,8 @@ class Episode:
                 metrics["lost"] = seen.lost
             if interventions := getattr(self._play, "interventions", None):
                 metrics["interventions"] = [intervention.entry() for intervention in interventions]
+            if (cost := getattr(self._play, "cost", None)) is not None:
+                metrics["cost"] = cost
             if (ledger := agent.ledger) is not None and ledger.void is None:
                 metrics |= {"certified_regret": ledger.bound, "certified_most": ledger.episodes * ledger.world.cap(0)}
             seconds = time.perf_counter() - self._started

@@ -52,6 +52,11 @@ class SupervisedEpisode(PlanEpisode):
         """Actions that were not taken."""
         return self.watch.interventions
 
+    @property
+    def cost(self) -> float | None:
+        """What the episode has cost; None if nothing does."""
+        return self.watch.cost
+
     def within(self, obs: Any, step: int, deadline: float | None) -> Any:
         """The action by a deadline, which the plan's search keeps; looking ahead comes on top."""
         check_step(step, self.policy.plan.task.problem.horizon)

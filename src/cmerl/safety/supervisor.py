@@ -137,6 +137,11 @@ class Watch:
         self._forecast: Forecast | FloatArray | None = None
         self._made_from = -1  # transitions that the forecast was made from
 
+    @property
+    def cost(self) -> float | None:
+        """What the episode has cost; None if nothing does."""
+        return None if self._by.cost is None else self.spent
+
     # --- act ---
 
     def act(self, obs: Any, step: int, propose: Callable[[], Any]) -> Any:
