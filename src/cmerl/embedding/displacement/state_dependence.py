@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from cmerl.embedding.displacement.dynamics import Motion, reward_rows, starting_at, varies
 from cmerl.kernels.fitting import Fit, fit
 from cmerl.linalg import Cholesky
-from cmerl.searching.bumps import Bumps
+from cmerl.searching.rbf_features import RBFFeatures
 
 FloatArray = NDArray[np.float64]
 
@@ -66,7 +66,7 @@ def left_out(X: FloatArray, y: FloatArray, chosen: Fit) -> tuple[FloatArray, Flo
 
     The deviation is what it expects to leave, up to a factor: much where a row is alone.
     """
-    G = Cholesky.of(Bumps(X, chosen.lengthscales)(X), chosen.ridge).solve(np.eye(len(X)))
+    G = Cholesky.of(RBFFeatures(X, chosen.lengthscales)(X), chosen.ridge).solve(np.eye(len(X)))
     return G @ y / np.diagonal(G), 1.0 / np.sqrt(np.diagonal(G))
 
 
