@@ -42,10 +42,9 @@ def test_an_end_after_a_wait() -> None:
     assert found.prior[10] == found.cap[10] == 0.0
 
 
-def test_an_outlook_counts_in_full_whatever_the_range_of_rewards() -> None:
-    """The range that is assumed before the first reward has a unit; what was seen gives the unit."""
+def test_no_outlook_exceeds_the_range_of_rewards() -> None:
     found = ceilings(10, 2.0, r_min=-1.0, outlook=Outlook(5.0))
-    np.testing.assert_allclose(found.cap[[0, 7, 10]], [60.0, 18.0, 0.0])
+    np.testing.assert_allclose(found.cap[[0, 7, 10]], [20.0, 6.0, 0.0])
     soon = ceilings(10, 2.0, r_min=-1.0, outlook=Outlook(0.0, 0.5, 0.25))
     assert soon.cap[0] == pytest.approx(10 * 1.5 + 0.25)  # shifted by 1 a step
 
@@ -189,6 +188,16 @@ def test_while_no_reward_depends_on_the_state_a_step_may_pay_for_a_whole_episode
     known, unknown = (SeenCeiling().outlook(Situation(rewards, 20, 5, places_pay=p)) for p in (True, False))
     assert known == Outlook(0.0, pytest.approx(0.1 / 5.0))
     assert unknown == Outlook(0.0, pytest.approx(0.1 * 20.0))
+
+
+@pytest.mark.parametrize("unit", [1e-3, 1.0, 1e4])
+def test_while_no_reward_depends_on_the_state_what_actions_cost_gives_the_unit(unit: float) -> None:
+    rewards = RewardRange("auto", may_end=False)
+    for reward in (-1.0, -0.5, 0.0):
+        rewards.see(unit * reward)
+    found = SeenCeiling().ceilings(Situation(rewards, 20, 5, places_pay=False))
+    assert found.cap[0] == pytest.approx(20 * 21 * unit)
+    assert found.cap[20] == 0.0
 
 
 def test_before_any_step_has_gone_on_nothing_in_particular_is_hoped_for() -> None:

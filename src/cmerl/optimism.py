@@ -103,7 +103,7 @@ def ceilings(
     cap: FloatArray = steps * np.float64(width)
     if outlook is not None:
         best = outlook.reward - r_min
-        cap = np.asarray(steps * (best + outlook.margin) + outlook.prize * (steps > 0))
+        cap = np.minimum(cap, steps * (best + outlook.margin) + outlook.prize)
     if max_return is not None:
         cap = np.minimum(cap, max(max_return - horizon * r_min, 0.0))
     prior = cap
@@ -176,8 +176,17 @@ class SeenCeiling:
     """
 
     def ceilings(self, now: Situation) -> Ceilings:
-        """Those of what was seen, or of the range if that was declared."""
-        return now.ceilings(self.outlook(now))
+        """Those of what was seen, or of the range if that was declared.
+
+        While no reward is known to depend on the state, what actions cost gives the unit, not the range that is
+        assumed before the first reward.
+        """
+        outlook = self.outlook(now)
+        if outlook is None or now.places_pay:
+            return now.ceilings(outlook)
+        lo = now.rewards.bounds[0]
+        width = outlook.reward + outlook.margin - lo
+        return ceilings(now.horizon, width, r_min=lo, outlook=outlook, max_return=now.max_return)
 
     def outlook(self, now: Situation) -> Outlook | None:
         """The assumed best outcome after a number of episodes; None if a range was declared."""

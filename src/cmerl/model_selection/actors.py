@@ -68,7 +68,6 @@ def choose_actor(
         played: what the present actor has earned from the last of the starts (j,), in as many steps as are simulated.
             A gain must also exceed what its simulation is wrong by: what misjudges the one misjudges the other.
     """
-    lo, hi = model.reward_range
     steps = min(horizon, settings.simulated_steps)
     repeats = settings.repeats if now is None else _near(settings.repeats, model.repeat)
     returns = _returns_by_repeat(model, horizon, starts, value_kernel, repeats, steps, settings.near)

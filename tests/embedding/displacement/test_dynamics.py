@@ -132,11 +132,12 @@ def test_rewards_that_are_misjudged_call_for_a_new_kernel_and_others_do_not() ->
         return Transitions.of(np.hstack([x, a]), x + 0.05, np.maximum(10.0 * (x[:, 0] - 0.5), 0.0))
 
     found = DisplacementEmbedding(np.arange(2.0)[:, None], categorical=True)
-    found.update(batch(0, 300, 0.0, 0.5))
-    assert found.shape.reward is None
+    found.update(batch(0, 300, 0.0, 0.52))
+    foot = found.shape.reward
+    assert foot is not None
     found.update(batch(1, 30, 0.4, 1.0))
     ramp = found.shape.reward
-    assert ramp is not None
+    assert ramp is not foot
     found.update(batch(2, 30, 0.0, 1.0))
     assert found.shape.reward is ramp
     assert found.fits == 1  # all else stays

@@ -134,8 +134,11 @@ class DisplacementEmbedding:
         return bool(far > self.settings.far)
 
     def _misjudges_rewards(self, batch: Transitions) -> bool:
-        """Whether rewards that are yet to be learned are predicted far worse than by the mean of all before."""
-        if self._shape is None or self._reward is not None or not differ(np.append(self.data.rewards, batch.rewards)):
+        """Whether rewards that are yet to be learned are predicted far worse than by the mean of all before.
+
+        The first that differ may be the tail of more: were they fitted at once, the search would end there.
+        """
+        if self._shape is None or self._shape.reward is None:
             return False
         motion = self._motion(batch)
         missed = (motion.r - self.dynamics.step(motion.x, motion.a)[1])[~motion.ended]
