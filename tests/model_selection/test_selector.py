@@ -72,7 +72,7 @@ def test_a_displacement_is_given_up_when_the_data_speak_against_it() -> None:
     assert held.choice.actor == Greedy()
 
 
-def test_the_first_reward_that_differs_calls_for_a_choice_at_once() -> None:
+def test_the_first_reward_of_a_place_calls_for_a_choice_at_once() -> None:
     held, data = made(), walk(0.0)
     held.doubled(len(data))
     choose(held, data)  # every step pays −1
@@ -80,7 +80,8 @@ def test_the_first_reward_that_differs_calls_for_a_choice_at_once() -> None:
     assert model is not None
     assert not held.choice.compared
     assert not held.due
-    model.update(replace(data[:1], rewards=np.array([5.0])))
+    places = np.asarray(data.Z)[:, 0]
+    model.update(replace(data, rewards=np.where(places > 0.5, 5.0, -1.0)))
     assert held.due
     choose(held, data, model)
     assert held.choice.compared

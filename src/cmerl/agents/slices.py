@@ -24,7 +24,6 @@ LAYERS = {
     "error": "error of the predicted next state",
 }
 COLOURS = {"value": "viridis", "uncertainty": "magma", "policy": "coolwarm"}
-FEW_ACTIONS = 10  # so many have a colour each
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,11 +166,11 @@ def draw(found: Slice, names: list[str] | None = None) -> Any:
     return figure
 
 
-def _map(figure: Any, axes: Any, found: Slice, layer: str) -> None:
+def _map(figure: Any, axes: Any, found: Slice, layer: str, few: int = 10) -> None:
     """A layer over two columns; a few different actions have a colour each, and nothing between them."""
     colours, values = COLOURS[layer], getattr(found, layer).T
     played = np.unique(values) if layer == "policy" else np.array([])
-    if not 1 <= len(played) <= FEW_ACTIONS:
+    if not 1 <= len(played) <= few:
         figure.colorbar(axes.pcolormesh(*found.axes, values, cmap=colours, shading="nearest"), ax=axes)
         return
     from matplotlib import colormaps

@@ -17,11 +17,10 @@ from cmerl.searching.rbf_features import RBFFeatures
 
 FloatArray = NDArray[np.float64]
 
-RESOLVED = 0.05  # of the range of rewards: what is left below this may be an error of the regression
-MOST_STEPS = 30  # of a search for lengthscales
 
-
-def depends_on_state(data: Motion, rows: int, starts: Sequence[float] = (2.0, 0.5)) -> bool:
+def depends_on_state(
+    data: Motion, rows: int, starts: Sequence[float] = (2.0, 0.5), *, resolved: float = 0.05
+) -> bool:
     """True if rewards are known to depend on the state.
 
     That is so if an episode ended, if some rewards stand out from what actions explain, or if the state makes rewards
@@ -31,6 +30,7 @@ def depends_on_state(data: Motion, rows: int, starts: Sequence[float] = (2.0, 0.
         data: what was seen.
         rows: most rows that rewards are regressed on.
         starts: lengthscales from which their kernel is searched for.
+        resolved: of the range of rewards: what is left below this may be an error of the regression.
     """
     if data.ended.any():
         return True
@@ -40,7 +40,7 @@ def depends_on_state(data: Motion, rows: int, starts: Sequence[float] = (2.0, 0.
     r = (some.r - some.r.mean())[:, None] / float(some.r.std())
     by_action = _likeliest(some.a, r, starts)
     left, deviation = left_out(some.a, r[:, 0], by_action)
-    least = RESOLVED * float(np.ptp(r))
+    least = resolved * float(np.ptp(r))
     if stands_out(left / deviation, np.abs(left) > least):
         return True
     if np.sqrt(np.square(left).mean()) <= least:  # actions explain all
@@ -50,9 +50,9 @@ def depends_on_state(data: Motion, rows: int, starts: Sequence[float] = (2.0, 0.
     return any(_likeliest(Z, r, starts).evidence > by_action.evidence + price for Z in inputs)
 
 
-def _likeliest(Z: FloatArray, r: FloatArray, starts: Sequence[float]) -> Fit:
+def _likeliest(Z: FloatArray, r: FloatArray, starts: Sequence[float], *, most_steps: int = 30) -> Fit:
     """The likeliest of the kernels that several starts lead to."""
-    found = (fit(Z, r, start=starting_at(start, Z), most_steps=MOST_STEPS) for start in starts)
+    found = (fit(Z, r, start=starting_at(start, Z), most_steps=most_steps) for start in starts)
     return max(found, key=lambda one: one.evidence)
 
 
