@@ -29,7 +29,7 @@ import gymnasium
 import numpy as np
 
 import cmerl
-from cmerl.acting import Greedy
+from cmerl.acting import MPC, Greedy
 from cmerl.agents import Settings
 from cmerl.optimism import RangeCeiling
 from cmerl.wrappers import GoalReward
@@ -90,6 +90,8 @@ TASKS = {
     "CartPole": Task(limited("CartPole-v1", 100), 3, 2),
     "Pendulum": Task(limited("Pendulum-v1", 60), 4, 3),
     "PILCO": Task(world("PilcoCartPole"), 4, 2),
+    "PETS": Task(world("PetsCartPole"), 5, 2),
+    "swing-up": Task(world("CartPoleSwingUp"), 6, 2),
 }
 SMOOTH = ("MountainCar", "CartPole", "Pendulum")
 FINITE = ("RiverSwim", "GridWorld", "FrozenLake")
@@ -144,30 +146,42 @@ RULES: dict[str, Rule] = {
     ),
     "no action repeat": Rule(SMOOTH, {"selection.repeats": (1,)}),
     "actors compared from few starts": Rule(SMOOTH, {"selection.starts": 2, "selection.search_starts": 1}),
+    "simulations disturbed by one residual": Rule(SMOOTH, {"selection.near": 1}),
     "simulations half as long": Rule(SMOOTH, {"selection.simulated_steps": 50}),
-    "no episode in which exploring is free": Rule((*SMOOTH, "goal only"), {"selection.saturation": -1.0}),
     "no exploration account": Rule((*SMOOTH, "goal only"), {"exploration_rate": 0.0}),
+    "exploration compared with the last return alone": Rule((*SMOOTH, "goal only"), {"usual_episodes": 1}),
     "ten times the exploration": Rule((*SMOOTH, "goal only"), {"exploration_rate": 1.0}),
     "ceiling of the range, not of what was seen": Rule(SMOOTH, options={"optimism": RangeCeiling()}),
     "no search": Rule((*SMOOTH, "PILCO"), options={"actor": Greedy()}),
     "search at every step": Rule((*SMOOTH, "PILCO"), {"selection.search.every": 1}),
     "search that forgets at any surprise": Rule(SMOOTH, {"selection.search.surprise": 0.0}),
-    "search with half the sequences": Rule(SMOOTH, {f"{ICEM}.samples": 16}),
-    "search in one round": Rule(SMOOTH, {f"{ICEM}.rounds": 1, f"{ICEM}.first_rounds": 1}),
+    "search with half the sequences": Rule(SMOOTH, {f"{ICEM}.samples": 16, f"{ICEM}.kernels": 1_000_000}),
+    "search no larger in a small model": Rule((*SMOOTH, "PILCO"), {f"{ICEM}.kernels": 1}),
+    "search with no upper limit of sequences": Rule(SMOOTH, {f"{ICEM}.most": 2048}),
+    "search in one round": Rule((*SMOOTH, "PILCO"), {f"{ICEM}.rounds": 1, f"{ICEM}.first_rounds": 1}),
     "search with few elites": Rule(SMOOTH, {f"{ICEM}.elites": 2, f"{ICEM}.kept": 1}),
     "search without momentum": Rule(SMOOTH, {f"{ICEM}.momentum": 0.0}),
     "search with twice the spread": Rule(SMOOTH, {f"{ICEM}.spread": 1.0}),
     "search with white noise": Rule(SMOOTH, {f"{ICEM}.colour": 0.0}),
     "search with noise of one amplitude": Rule(SMOOTH, {f"{ICEM}.amplitudes": (1.0,)}),
-    "terminal value: the plan's": Rule(SMOOTH, {"selection.search.value": "plan"}),
+    "terminal value: the plan's": Rule(
+        SMOOTH, options={"actor": MPC(value="plan")}, about=("selection.search.value",)
+    ),
     "terminal value at half the landmarks": Rule(SMOOTH, {f"{TERMINAL}.landmarks": 200}),
     "terminal value with half the sequences": Rule(SMOOTH, {f"{TERMINAL}.sequences": 10}),
     "terminal value without what was done": Rule(SMOOTH, {f"{TERMINAL}.own": 0}),
     "terminal value of shorter sequences": Rule(SMOOTH, {f"{TERMINAL}.length": 4}),
     "terminal value in fewer rounds": Rule(SMOOTH, {f"{TERMINAL}.rounds": 5, f"{TERMINAL}.sweeps": 2}),
-    "terminal value with a fixed kernel": Rule(SMOOTH, {f"{TERMINAL}.fits": 0}, about=(f"{TERMINAL}.fit_rows",)),
-    "terminal value without fear of ends": Rule(("CartPole", "MountainCar", "PILCO"), {f"{TERMINAL}.fear": 0.3}),
-    "terminal value without caution": Rule(SMOOTH, {f"{TERMINAL}.caution": 0.0}),
+    "terminal value with a fixed kernel": Rule(
+        (*SMOOTH, "PILCO", "PETS", "swing-up"), {f"{TERMINAL}.fits": 0}, about=(f"{TERMINAL}.fit_rows",)
+    ),
+    "terminal value no more pessimistic about ends": Rule(
+        ("CartPole", "MountainCar", "PILCO"), {f"{TERMINAL}.end_pessimism": 0.3}
+    ),
+    "terminal value without pessimism": Rule((*SMOOTH, "PILCO"), {f"{TERMINAL}.pessimism": 0.0}),
+    "terminal value as rough as can be": Rule(SMOOTH, {f"{TERMINAL}.lengthscales": (0.1, 0.5)}),
+    "terminal value with a tenth of the ridge": Rule(SMOOTH, {f"{TERMINAL}.least_ridge": 1e-3}),
+    "terminal value with landmarks as close as they come": Rule(SMOOTH, {f"{TERMINAL}.apart": 0.0}),
     "terminal value of a nearer future": Rule(SMOOTH, {f"{TERMINAL}.longest": 30}),
     "half the centres": Rule(SMOOTH, {"displacement.centres": 100}),
     "likelihood of half the rows": Rule(SMOOTH, {"displacement.fit_rows": 100}),
@@ -175,7 +189,7 @@ RULES: dict[str, Rule] = {
     "no landmarks ahead of the data": Rule(SMOOTH, {"displacement.reach": 1}),
     "rougher values": Rule(SMOOTH, {"displacement.smoothness": 2.0}),
     "few survivors to tell ends from": Rule(("CartPole", "MountainCar", "goal only"), {"displacement.survivors": 50}),
-    "welcome ends are expected everywhere": Rule(
+    "ends that pay are expected everywhere": Rule(
         ("MountainCar", "goal only", "CartPole"),
         {"displacement.end_radius": np.inf},
         about=("displacement.usual_steps",),
@@ -191,7 +205,9 @@ RULES: dict[str, Rule] = {
     "no replanning inside episodes": Rule((*FINITE, "PBall2D"), {"updates.replan_nats": np.inf}),
     "replanning at every nat": Rule(("PBall2D", "MountainCar", "CartPole"), {"updates.replan_share": 0.0}),
     "nothing waits": Rule((*FINITE, "Chain"), {"updates.wait_nats": 0.0}, about=("updates.wait_after",)),
-    "no hope beyond the best reward seen": Rule(("TwoRooms, long", "PBall2D", "RiverSwim"), {"prize.hope": 0.0}),
+    "no margin over the best reward seen": Rule(
+        ("TwoRooms, long", "PBall2D", "RiverSwim"), {"prize.margin": 0.0}, about=("prize.recent", "prize.good")
+    ),
     "one prize instead of three": Rule(("FrozenLake", "RiverSwim", "goal only"), {"prize.prizes": 1.0}),
     "compressed from 100 state-actions on": Rule(DIRECT, {"exact_limit": 100}),
     "kernels twice as wide": Rule(DIRECT, {"kernels.width": 0.2}),

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import cmerl
-from cmerl.acting import Greedy, Spending
+from cmerl.acting import ExplorationBudget, Greedy
 from cmerl.confidence import FailureBudget, Practical, Problem
 from cmerl.confidence import Greedy as NoBonus
 from cmerl.embedding import ExactEmbedding
@@ -38,17 +38,17 @@ def plans(seed: int, n: int = 20) -> tuple[Plan, Plan]:
         make_plan([model], Task(problem, mode, 0.0), episode=1, order=np.arange(A))
         for mode in (Practical(), NoBonus())
     )
-    hope, greedy = made
-    return hope, greedy
+    optimistic, greedy = made
+    return optimistic, greedy
 
 
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("balance", [0.0, 0.3, 100.0])
 def test_promise_minus_return_is_charges_and_model_errors_exactly(seed: int, balance: float) -> None:
     (P, R), rng = world(seed), np.random.default_rng(seed + 2)
-    hope, greedy = plans(seed)
+    optimistic, greedy = plans(seed)
     allowance = Allowance(balance)
-    actor = Greedy().begin_episode(hope, np.arange(float(A))[:, None], (), Spending(allowance, greedy))
+    actor = Greedy().begin_episode(optimistic, np.arange(float(A))[:, None], (), ExplorationBudget(allowance, greedy))
     state, earned, errors = 0, 0.0, 0.0
 
     def worth(s: int, t: int) -> np.ndarray:
@@ -69,9 +69,9 @@ def test_promise_minus_return_is_charges_and_model_errors_exactly(seed: int, bal
 
 
 def test_with_nothing_to_spend_optimism_breaks_the_ties_of_greed() -> None:
-    hope, greedy = plans(3)
+    optimistic, greedy = plans(3)
     rows = np.arange(float(A))[:, None]
-    actor = Greedy().begin_episode(hope, rows, (), Spending(Allowance(0.0), greedy))
+    actor = Greedy().begin_episode(optimistic, rows, (), ExplorationBudget(Allowance(0.0), greedy))
     for s in range(S):
         state = np.array([[float(s)]])
         chosen = int(actor.act(state, 2)[0])
@@ -128,7 +128,7 @@ def test_tails_of_a_reward_far_away_leave_exploring_free_until_it_is_found(seed:
     for _ in range(8):
         agent.learn(1)
         found = agent.planner.rewards.step_rewards[1] > 1e-6
-        assert agent.explorer.free is not found
+        assert agent.explorer.unlimited is not found
         assert agent.planner.model.choice.compared is found  # chosen as soon as there is something to win
         if found:
             break

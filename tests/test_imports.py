@@ -1,4 +1,5 @@
-"""The structure of the sources: no import cycle, not even through functions; few imports; few constants."""
+"""The structure of the sources: no import cycle, not even through functions; few imports; few constants;
+only models read their targets; tests lie beside the modules of the default agent."""
 
 from __future__ import annotations
 
@@ -120,7 +121,7 @@ def test_numbers_at_the_top_level_are_found() -> None:
 
 
 def test_numbers_are_settings_or_arguments_and_hardly_ever_constants_of_a_module() -> None:
-    rooms = ("cmerl.agents", "cmerl.embedding", "cmerl.planning")
+    rooms = ("cmerl.agents", "cmerl.embedding", "cmerl.planning", "cmerl.acting")
     found = [
         f"{name}.{number}"
         for name, path in modules().items()
@@ -128,3 +129,40 @@ def test_numbers_are_settings_or_arguments_and_hardly_ever_constants_of_a_module
         for number in numbers(path.read_text(encoding="utf-8"))
     ]
     assert len(found) <= 15, found
+
+
+def reads_of_targets(source: str) -> list[str]:
+    """Expressions that look into a regressed target, which only the model that made it can read."""
+    found = []
+    for node in ast.walk(ast.parse(source)):
+        inner = node.value if isinstance(node, ast.Attribute | ast.Subscript) else None
+        inner = node.iter if isinstance(node, ast.comprehension | ast.For) else inner
+        if isinstance(inner, ast.Attribute) and inner.attr == "coef" and ast.unparse(inner.value) != "self":
+            found.append(ast.unparse(node))
+    return found
+
+
+def test_a_look_into_a_target_is_found() -> None:
+    source = "a = stage.coef.mean\nb = stage.coef[0]\nc = [x for x in stage.coef]\nd = view.value(stage.coef, y)\n"
+    assert len(reads_of_targets(source)) == 3
+
+
+def test_nobody_but_models_looks_into_a_target() -> None:
+    rooms = ("cmerl.agents", "cmerl.planning", "cmerl.acting", "cmerl.model_selection", "cmerl.checking")
+    for name, path in modules().items():
+        if name.startswith(rooms):
+            assert reads_of_targets(path.read_text(encoding="utf-8")) == [], name
+
+
+PROTOCOLS = {"cmerl.acting.base", "cmerl.embedding.base", "cmerl.embedding.displacement.settings"}
+"""Modules of the rooms below without logic of their own."""
+
+
+def test_every_module_of_the_default_agent_has_a_test_file_of_its_name() -> None:
+    rooms = ("acting", "searching", "model_selection", "planning", "embedding", "agents.cme_rl")
+    tests = Path(__file__).parent
+    for name, path in modules().items():
+        inside = name.startswith(tuple(f"cmerl.{room}." for room in rooms))
+        if inside and path.name != "__init__.py" and name not in PROTOCOLS:
+            twin = tests / path.relative_to(ROOT).parent / f"test_{path.name}"
+            assert twin.exists(), f"{name} has no {twin.relative_to(tests)}"

@@ -125,11 +125,11 @@ def test_where_only_an_end_pays_it_is_three_prizes(rewards: list, expected: Outl
     ],
 )
 def test_what_is_attained_is_no_ceiling(usual: float | None, episodes: int, best: float) -> None:
-    """Where good episodes earn the share q of the best reward, a step may pay q²(1 + hope/√t) times that."""
+    """Where good episodes earn the share q of the best reward, a step may pay q²(1 + margin/√t) times that."""
     rewards = seen((0.0, None), (1.0, None))
     now = Situation(rewards, 20, episodes, usual=usual)
-    np.testing.assert_allclose(PrizeCeiling(hope=8.0).ceilings(now).cap, best * np.arange(20, -1, -1))
-    np.testing.assert_allclose(PrizeCeiling(hope=0.0).ceilings(now).cap, np.arange(20, -1, -1))
+    np.testing.assert_allclose(PrizeCeiling(margin=8.0).ceilings(now).cap, best * np.arange(20, -1, -1))
+    np.testing.assert_allclose(PrizeCeiling(margin=0.0).ceilings(now).cap, np.arange(20, -1, -1))
     known = Situation(rewards, 20, episodes, max_return=5.0, usual=usual)
     assert PrizeCeiling().ceilings(known).cap.max() == 5.0
 

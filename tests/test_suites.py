@@ -29,6 +29,7 @@ TABLES = {  # the suites that a file of kept regrets comes from
     "one-step": ["one-step"],
     "continuous": ["continuous"],
     "random": ["random"],
+    "deepsea": ["deepsea"],
     "tabular": ["tabular"],
     "theory": ["theory"],
 }
@@ -36,6 +37,7 @@ SHOWN = {  # the page that has the table of a file, and the agent that others ar
     **dict.fromkeys(TABLES, ("comparison", "cme-rl")),
     "tabular": ("baselines", "cme-rl"),
     "theory": ("baselines", None),
+    "deepsea": ("finite", None),
 }
 
 OWN_AGENTS = set(agents.names())  # before other tests register theirs

@@ -10,7 +10,7 @@ so what exploring costs beyond the model's errors is what was charged: at most r
 spread of returns. As long as there is something to win, deposits diverge, so nothing is starved. S is never more than
 the prospect, what the ceiling of returns exceeds the usual return by: a deviation leads to where errors of the model
 are large, and where all that is known to exist is earned already, they would be paid for nothing. With an empty
-account h breaks the ties of g: where no reward was ever seen, exploring is free.
+account h breaks the ties of g: where no reward was ever seen, exploration is unlimited.
 """
 
 from __future__ import annotations

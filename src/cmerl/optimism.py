@@ -126,17 +126,21 @@ class PrizeCeiling:
     """``RangeCeiling`` with two exceptions in which the seen range is a poor guide.
 
     Where good episodes earn nearly the best reward at every step, that is no optimism: whatever attains it, if only a
-    distractor, ends the search. If they earn the share q of it, after t episodes a step may pay q²(1 + hope/√t) times
-    the best reward, if that is more.
+    distractor, ends the search. If they earn the share q of it, after t episodes a step may pay q²(1 + margin/√t)
+    times the best reward, if that is more.
     Where every step has paid the same and an end more, it is only some such ends.
 
     Args:
         prizes: how many; with one alone, some bad luck would be taken for the whole truth.
-        hope: by how much more than the best reward there may be where it is attained, over the root of t.
+        margin: by how much more than the best reward there may be where it is attained, over the root of t.
+        recent: the latest episodes that are looked at.
+        good: the quantile of their returns that good episodes have.
     """
 
     prizes: float = 3.0
-    hope: float = 10.0
+    margin: float = 10.0
+    recent: int = 20
+    good: float = 0.75
 
     def ceilings(self, now: Situation) -> Ceilings:
         """Those of the prize where there is one, else those of the range, or of more where that is attained."""
@@ -145,7 +149,7 @@ class PrizeCeiling:
             return now.ceilings(outlook)
         lo, hi = now.rewards.bounds
         attained = min(max(now.usual / now.horizon, 0.0) / hi, 1.0) if hi > 0.0 else 0.0
-        most = hi * max(1.0, attained**2 * (1.0 + self.hope / max(now.episodes, 1) ** 0.5))
+        most = hi * max(1.0, attained**2 * (1.0 + self.margin / max(now.episodes, 1) ** 0.5))
         return ceilings(now.horizon, most - lo, r_min=lo, max_return=now.max_return)
 
     def outlook(self, rewards: RewardRange) -> Outlook | None:
@@ -162,10 +166,10 @@ class SeenCeiling:
     """The best reward seen at every step, and a margin that shrinks with the number of episodes.
 
     The best of t draws falls short of the best there is by about 1/t of their range. If all rewards were alike
-    nothing is known, and one more is hoped for. After one episode even the range is not known: a step may yet pay for
-    a whole episode, so that the next one looks around whatever that costs. What ends an episode is paid only once.
-    Where ending is good because steps cost, it is hoped for 1/t sooner than it ever came: were all that is new hoped
-    to end at once, nothing known could compete.
+    nothing is known, and a step may pay one more. After one episode even the range is not known: a step may yet pay
+    for a whole episode, so that the next one looks around whatever that costs. What ends an episode is paid once.
+    Where ending is good because steps cost, an end may come 1/t sooner than it ever came: were it assumed at once
+    wherever there are no data, nothing known could compete.
     """
 
     def ceilings(self, now: Situation) -> Ceilings:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cmerl.acting.budgeted import BudgetedActor, Spending
+from cmerl.acting.budgeted import BudgetedActor, ExplorationBudget
 from cmerl.exploration import Allowance
 
 ACTIONS, STATE = np.array([[-1.0], [0.0], [1.0]]), np.zeros((1, 1))
@@ -26,7 +26,7 @@ def plan(q: list[float], *, cap: float = 100.0, shift: float = 0.0, repeat: int 
 def actor(optimistic_q: list[float], greedy: Any, left: float) -> tuple[BudgetedActor, Allowance]:
     allowance, optimistic = Allowance(left, tie=1e-6), plan(optimistic_q)
     inner = SimpleNamespace(act=lambda state, step: np.array([9.0]))  # an actor may do better than any candidate
-    return BudgetedActor(inner, optimistic, ACTIONS, Spending(allowance, greedy)), allowance
+    return BudgetedActor(inner, optimistic, ACTIONS, ExplorationBudget(allowance, greedy)), allowance
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from cmerl import CMERL
-from cmerl.acting import MPC, Spending
+from cmerl.acting import MPC, ExplorationBudget
 from cmerl.acting.terminal_value import TerminalSettings
 from cmerl.agents import Settings
 from cmerl.confidence import FailureBudget, Greedy, Problem
@@ -79,7 +79,7 @@ def test_nothing_is_counted_after_the_horizon() -> None:
     actor = MPC().begin_episode(plan, ACTIONS, ())
     x = embedding.view.scaled(start).astype(np.float32)
     sequences = np.eye(2, dtype=np.float32)[np.array([[[1, 0, 1, 1], [1, 0, 0, 0]]])]
-    scores, _ = actor._score(x, 10)(sequences)
+    scores, _ = actor.score(x, 10)(sequences)
     assert scores[0, 0] == pytest.approx(scores[0, 1])  # two steps are left, in which they do the same
     earned = worth(embedding, plan, start, (1, 0)) - DISCOUNT**2 * _value_after(embedding, plan, start)
     assert scores[0, 0] == pytest.approx(earned, abs=1e-3)
@@ -123,7 +123,7 @@ def test_hope_is_that_of_the_plan_and_is_paid_for() -> None:
     greedy, state = planned(embedding), np.array([[0.4, 0.5]])
     allowance = Allowance(0.05)
     hopeful = replace(greedy, stages=greedy.stages)
-    actor = MPC(value="plan").begin_episode(hopeful, ACTIONS, (3,), Spending(allowance, greedy))
+    actor = MPC(value="plan").begin_episode(hopeful, ACTIONS, (3,), ExplorationBudget(allowance, greedy))
     for step in range(0, 8, 2):
         actor.act(state, step)
     assert allowance.promise is not None
@@ -144,9 +144,9 @@ def searching(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every displacement is played by a search, whatever simulation says."""
 
     def choose(model: Any, horizon: int, starts: Any, value_kernel: Any, settings: Selection, *_: Any) -> Choice:
-        return Choice(model, settings.searches[-1], {"action repeat": "1"}, -100.0, False, True)
+        return Choice(model, settings.searches[-1], {"action repeat": "1"}, -100.0, True)
 
-    monkeypatch.setattr("cmerl.agents.cme_rl.transition_store.choose_actor", choose)
+    monkeypatch.setattr("cmerl.model_selection.selector.choose_actor", choose)
 
 
 @pytest.mark.usefixtures("searching")

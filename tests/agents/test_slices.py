@@ -50,6 +50,26 @@ def test_a_figure_in_more_and_fewer_dimensions(tmp_path: Path, ball: cmerl.CMERL
     assert "x = 0, v = 0" in figure.get_suptitle()
 
 
+@pytest.mark.parametrize("bonus", ["practical", "kl"])
+def test_states_that_are_finitely_many_are_all_shown(tmp_path: Path, bonus: str) -> None:
+    env = gymnasium.make("cmerl/RiverSwim-v0")
+    river = cmerl.CMERL(env, seed=0, bonus=bonus, reward_range=(0, 1)).learn(3)
+    found, policy = slice_of(river, None, None, 2, False), river.policy(explore=False)
+    assert found.axes[0].tolist() == [0, 1, 2, 3, 4, 5]
+    assert found.policy.tolist() == [policy(s, 2) for s in range(6)]
+    data = river.transitions()
+    count: dict[tuple[int, int], list[int]] = {}
+    for s, a, t in zip(data.observations, data.actions, data.nexts, strict=True):
+        count.setdefault((int(s), int(a)), []).append(int(t))
+    missed = [
+        1.0 - count[int(s), int(a)].count(int(t)) / (len(count[int(s), int(a)]) + river.lam)
+        for s, a, t in zip(data.observations, data.actions, data.nexts, strict=True)
+    ]
+    assert found.error == pytest.approx(missed)  # by the counts
+    river.plot(path=tmp_path / "river.png")
+    assert (tmp_path / "river.png").read_bytes().startswith(b"\x89PNG")
+
+
 def test_a_few_actions_have_a_colour_each(ball: cmerl.CMERL) -> None:
     found = slice_of(ball, None, None, 0, False)
     bar = draw(found).axes[-2]  # after the panels come the scales of value, uncertainty, policy and error
@@ -63,5 +83,7 @@ def test_what_cannot_be_plotted(ball: cmerl.CMERL) -> None:
         ball.plot(at=[0.0])
     with pytest.raises(InputError, match="nothing to plot: learn first"):
         cmerl.CMERL(gymnasium.make("cmerl/PBall2D-v0")).plot()
-    with pytest.raises(InputError, match="vectors of numbers"):
-        cmerl.CMERL(gymnasium.make("cmerl/RiverSwim-v0")).learn(1).plot()
+    with pytest.raises(InputError, match="columns must be one or two different numbers from 0 to 0"):
+        cmerl.CMERL(gymnasium.make("cmerl/RiverSwim-v0")).learn(1).plot((0, 1))
+    with pytest.raises(InputError, match="plot shows observations that are numbers"):
+        cmerl.CMERL(gymnasium.make("cmerl/StringEdit-v0")).learn(1).plot()

@@ -83,14 +83,15 @@ def test_it_goes_on_exactly_after_saving_and_does_not_depend_on_being_asked(name
 def test_what_is_learned_again_is_certified_alike():
     env = RiverSwim(4, 6)
     for bonus in ("practical", "guarded"):
-        teacher, pupil = (CMERL(env, seed=1, bonus=bonus, reward_range=(0, 1)) for _ in range(2))
+        teacher, student = (CMERL(env, seed=1, bonus=bonus, reward_range=(0, 1)) for _ in range(2))
         for _ in range(12):
             teacher.learn(1)
-            pupil.relearn(teacher.history[-1], teacher.lesson())
-        assert pupil.certificate() == teacher.certificate()
-        pupil.learn(3)
+            student.relearn(teacher.history[-1], teacher.lesson())
+        assert student.certificate() == teacher.certificate()
+        student.learn(3)
         assert (
-            pupil.history[-1].metrics["certified_regret"] == teacher.learn(3).history[-1].metrics["certified_regret"]
+            student.history[-1].metrics["certified_regret"]
+            == teacher.learn(3).history[-1].metrics["certified_regret"]
         )
 
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import gymnasium
 import numpy as np
 import pandas
 import polars
 import pytest
 from gymnasium import spaces
 
-from cmerl import logs
+from cmerl import CMERL, logs
 from cmerl.errors import InputError
 
 BOX = spaces.Box(-1.0, 1.0, (2,))
@@ -210,3 +211,29 @@ def test_dict_observations_may_be_columns() -> None:
     assert [obs["n"] for obs in found.observations] == [0, 1, 2]
     with pytest.raises(InputError, match="step 0: the observation has no 'n'"):
         logs.read([{**PLAYED, "observations": [{"x": 0.1}] * 3}]).within(space, TWO)
+
+
+# --- names that the environment gives ---
+
+
+class Tank(gymnasium.Env):
+    observation_space = gymnasium.spaces.Box(0.0, 9.0, (2,), np.float64)
+    action_space = gymnasium.spaces.Discrete(2)
+    horizon = 3
+    columns = ("level", "temp")
+
+
+def test_names_of_the_environment_need_not_be_given_again(tmp_path: Path) -> None:
+    file = tmp_path / "tank.csv"
+    file.write_text("temp,level,action,reward\n5,1,0,0\n6,2,1,1\n7,3,,\n")
+    said = {"observations": ["level", "temp"]}
+    ours, theirs = (CMERL(Tank()).fit(file, columns=columns) for columns in (None, said))
+    assert ours.ingested == theirs.ingested
+    assert ours.ingested[0]["transitions"] == 2
+    file.write_text("temp,level,action,reward,next_level,next_temp\n5,1,0,0,2,6\n6,2,1,1,3,7\n")
+    assert CMERL(Tank()).fit(file).ingested[0]["sha256"] == ours.ingested[0]["sha256"]
+    other = {"observations": ["temp", "level"], "next_observations": ["next_temp", "next_level"]}
+    assert CMERL(Tank()).fit(file, columns=other).ingested[0]["sha256"] != ours.ingested[0]["sha256"]
+    file.write_text("temp,height,action,reward\n5,1,0,0\n6,2,1,1\n")
+    with pytest.raises(InputError, match="which column holds observations"):
+        CMERL(Tank()).fit(file)

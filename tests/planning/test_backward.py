@@ -173,6 +173,10 @@ def reference_q(setting, log, K, K_psi, mean_rewards, episode):
             union = H if setting.homogeneous else 1
             noise = 0.5 * math.sqrt(2 * (G + math.log(union / share)) / lam)
             q += setting.sign * left * width * (sigma**2 + noise * sigma)
+        elif setting.mode == "mean" and n:
+            support = sorted({row[4] for row in rows if not row[5]})
+            mass, known = (x.reshape(S, A)[support] for x in (alpha.sum(axis=0), alpha.T @ (rewards + following)))
+            q += (mass * known).sum() / (mass**2).sum() * (1 - alpha.sum(axis=0))
         # values
         v = q.reshape(S, A).max(axis=1)
         V = np.minimum(v, H * width) if setting.mode == "paper" and setting.sign > 0 else np.clip(v, 0, cap(h))
@@ -322,16 +326,55 @@ def test_lower_bounds_come_from_the_pessimistic_pass(mode):
             assert agent.value_bounds(s, h) == pytest.approx(tuple(expected), abs=1e-8)
 
 
-def test_without_exploration_there_is_neither_bonus_nor_prior():
-    for mode in ("practical", "tight"):
-        setting, world = Setting(mode, B_P=0.8, B_V=0.2, B_R=0.5), World(11)
-        agent = make_agent(setting, world, seed=4).learn(8)
-        plain = reference_q(Setting("greedy"), world.log, *matrices(world), world.mean, 9)
-        policy = agent.policy(explore=False)
-        for h in range(5):
-            for s in range(6):
-                action = policy(world.obs(s), h)
-                assert plain[h, s, action] == pytest.approx(plain[h, s].max(), abs=1e-9)
+@pytest.mark.parametrize("mode", ["practical", "tight"])
+@pytest.mark.parametrize("homogeneous", [True, False], ids=["one law", "a law for each step"])
+def test_without_exploration_the_mean_stands_in_for_what_is_missing(mode, homogeneous):
+    constants = {"B_P": 0.8, "B_V": 0.2, "B_R": 0.5}
+    setting, world = Setting(mode, homogeneous=homogeneous, **constants), World(11)
+    agent = make_agent(setting, world, seed=4).learn(8)
+    mean = Setting("mean", homogeneous=homogeneous)
+    expected = reference_q(mean, world.log, *matrices(world), world.mean, 9)
+    found = agent.policy(explore=False).plan
+    encoded = agent.states.encode_many(world.rows)
+    np.testing.assert_allclose(found.q_table(encoded), expected, rtol=1e-7, atol=1e-6)
+
+
+def test_without_exploration_an_action_is_no_worse_for_being_rarer():
+    """Nine visits pay 1 and one visit pays 1.1: with λ = 1 the smallest reward would cost the latter half of it."""
+    log = [{"observations": [0, 0], "actions": [0], "rewards": [1.0]}] * 9
+    log += [{"observations": [0, 0], "actions": [1], "rewards": [1.1]}]
+    env = World(0, S=2, A=2, coordinates=False)
+    agent = CMERL(env, horizon=1, lam=1.0, reward_range=(0, 2), seed=0).fit(log)
+    assert agent.predict(0, explore=False) == 1
+    cautious = CMERL(env, horizon=1, lam=1.0, reward_range=(0, 2), seed=0, bonus="greedy").fit(log)
+    assert cautious.predict(0, explore=False) == cautious.predict(0) == 0
+
+
+@pytest.mark.parametrize("paid", [-3.0, 5.0])
+def test_without_exploration_a_constant_reward_changes_no_action(paid):
+    """A payment at every step adds itself to Q at every step that is left, whatever was seen how often."""
+    plans = []
+    for extra in (0.0, paid):
+        world = World(6, ends=0.0, low=extra, high=1.0 + extra)
+        agent = make_agent(Setting("practical", low=extra, high=1.0 + extra), world, seed=2)
+        agent.fit(random_episodes(world, 4, seed=3))
+        plans.append(agent.policy(explore=False).plan.q_table(agent.states.encode_many(world.rows)))
+    left = np.arange(5, 0, -1)[:, None, None]
+    np.testing.assert_allclose(plans[1], plans[0] + left * paid, rtol=1e-7, atol=1e-7)
+
+
+def random_episodes(world, episodes, seed):
+    rng, found = np.random.default_rng(seed), []
+    for i in range(episodes):
+        log = {"observations": [world.reset(seed=i)[0]], "actions": [], "rewards": []}
+        for _ in range(5):
+            action = int(rng.integers(3))
+            obs, reward, *_ = world.step(action)
+            log["observations"].append(obs)
+            log["actions"].append(action)
+            log["rewards"].append(reward)
+        found.append(log)
+    return found
 
 
 def test_a_cut_episode_is_not_valued_like_one_that_ended():

@@ -162,6 +162,36 @@ def test_a_budget_of_exploratory_episodes_and_a_pause():
     assert CMERL(cliff(), horizon=6, explore="greedy", seed=0).learn(2).history[0].ret == other.history[0].ret
 
 
+class Jitter(gymnasium.Env):
+    """A level that jitters, with a valve."""
+
+    observation_space = gymnasium.spaces.Box(-2.0, 2.0, (1,), np.float64)
+    action_space = gymnasium.spaces.Box(-1.0, 1.0, (1,), np.float64)
+    horizon = 10
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.level = np.zeros(1)
+        return self.level.copy(), {}
+
+    def step(self, action):
+        self.level = np.clip(self.level + 0.1 * action + 0.05 * self.np_random.normal(size=1), -2.0, 2.0)
+        return self.level.copy(), -abs(float(self.level[0]) - 0.5), False, False, {}
+
+
+def test_an_agent_that_never_leaves_its_fallback_says_so_and_what_helps(caplog):
+    options = {"limits": {0: (None, 1.5)}, "fallback": np.zeros(1), "reward_range": (-3, 0), "seed": 0}
+    agent = CMERL(Jitter(), **options).learn(3)
+    assert not caplog.messages
+    agent.learn(3)
+    assert {i.by for i in agent.interventions} == {"fallback"}
+    assert [message[:22] for message in caplog.messages] == ["the fallback has acted"]  # once
+    assert "agent.fit" in agent.diagnostics()["exploration"]
+    bolder = CMERL(Jitter(), caution=Caution(steps=5, unknown=1.0), **options).learn(6)
+    assert len(caplog.messages) == 1
+    assert sum(i.by == "fallback" for i in bolder.interventions) < 30  # of 60 steps
+
+
 def test_a_runaway_is_avoided_from_the_first_episodes_on():
     agent = CMERL(Reactor(), limits={"temperature": (None, 375.0)}, fallback=PIController(), seed=101).learn(3)
     assert [record.length for record in agent.history] == [40] * 3

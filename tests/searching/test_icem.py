@@ -178,3 +178,28 @@ def test_a_memory_is_shifted_by_the_steps_that_were_played() -> None:
     memory = Memory(kept[:, 0], kept).shifted(2)
     np.testing.assert_array_equal(memory.mean[0, :, 0], [2, 3, 4, 5, 0, 0])
     np.testing.assert_array_equal(memory.kept[0, 0, :, 0], [2, 3, 4, 5, 5, 5])
+
+
+def test_a_small_model_is_searched_with_more_sequences_for_the_same_cost() -> None:
+    settings, channels = Search(samples=8, kernels=60_000, most=100), Channels(continuous=2)
+    least = 8 * 3
+    for depth, centres in [(10, 400), (10, 100), (5, 130), (3, 2), (20, 900)]:
+        count = settings.sequences(channels, depth, centres)
+        assert least <= count <= 100
+        assert count == least or count * depth * centres <= 60_000
+        assert count == 100 or (count + 1) * depth * centres > 60_000
+
+
+def test_a_round_scores_the_sequences_that_are_asked_for() -> None:
+    asked = []
+
+    def score(F):
+        asked.append(F.shape[1])
+        return F.sum(axis=(2, 3)), None
+
+    channels = Channels(continuous=1)
+    search(score, channels, bank(5, 1), np.random.default_rng(0), SETTINGS, sequences=77)
+    extra = 1 + len(channels.constants())  # the mean, and actions that are held, in the first round
+    assert asked[0] == 77 + extra
+    search(score, channels, bank(5, 1), np.random.default_rng(0), SETTINGS)
+    assert asked[-1] < 77 + extra

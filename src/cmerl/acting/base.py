@@ -12,7 +12,7 @@ from cmerl.finite import TablePlan
 from cmerl.planning import Plan
 
 if TYPE_CHECKING:
-    from cmerl.acting.budgeted import Spending
+    from cmerl.acting.budgeted import ExplorationBudget
 
 FloatArray = NDArray[np.float64]
 
@@ -39,7 +39,11 @@ class Actor(Protocol):
     """A way to act on plans; it holds no state of its own."""
 
     def begin_episode(
-        self, plan: Plan | TablePlan, actions: FloatArray, seed: Sequence[int], spending: Spending | None = None
+        self,
+        plan: Plan | TablePlan,
+        actions: FloatArray,
+        seed: Sequence[int],
+        exploration: ExplorationBudget | None = None,
     ) -> EpisodeActor:
         """Act on a plan over candidate actions (A, d_a).
 
@@ -47,6 +51,6 @@ class Actor(Protocol):
             plan: the plan.
             actions: what it ranges over.
             seed: of what is drawn.
-            spending: what exploring may cost; None for no limit.
+            exploration: what exploring may cost; None for no limit.
         """
         ...

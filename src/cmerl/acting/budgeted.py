@@ -15,7 +15,7 @@ FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Spending:
+class ExplorationBudget:
     """The interface of an exploration budget, for actors.
 
     Attributes:
@@ -26,9 +26,9 @@ class Spending:
     allowance: Allowance
     greedy: Plan | None
 
-    def begun(self) -> Spending:
+    def begun(self) -> ExplorationBudget:
         """The budget of a new episode, with its own charges."""
-        return Spending(replace(self.allowance), self.greedy)
+        return ExplorationBudget(replace(self.allowance), self.greedy)
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,18 +39,18 @@ class BudgetedActor:
         inner: acts on the optimistic plan without a budget.
         plan: the optimistic plan.
         actions: the candidates (A, d_a).
-        spending: the greedy plan and the allowance.
+        exploration: the greedy plan and the allowance.
     """
 
     inner: EpisodeActor
     plan: Plan
     actions: FloatArray
-    spending: Spending
+    exploration: ExplorationBudget
 
     def act(self, state: FloatArray, step: int, deadline: float | None = None) -> FloatArray:
         """The action (d_a,) at an encoded state (1, d)."""
         optimistic, charges, promise = self.plan.q(state, step), *self.charges(state, step)
-        allowance = self.spending.allowance
+        allowance = self.exploration.allowance
         cheap = charges <= allowance.affords()
         best = int(self.plan.best(np.where(cheap, optimistic, -np.inf), step)[0])
         allowance.pay(float(charges[best]), promise)
@@ -60,7 +60,7 @@ class BudgetedActor:
 
     def charges(self, state: FloatArray, step: int) -> tuple[FloatArray, float]:
         """max_b Q_g − Q_g (A,), for one of the steps that a backup holds the action for; and max_b Q_g."""
-        greedy = self.spending.greedy
+        greedy = self.exploration.greedy
         assert greedy is not None
         shift = greedy.shift(step)
         worth = np.clip(greedy.q(state, step)[0] - shift, 0.0, greedy.task.cap(step))

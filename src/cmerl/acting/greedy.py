@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cmerl.acting.base import EpisodeActor
-from cmerl.acting.budgeted import BudgetedActor, Spending
+from cmerl.acting.budgeted import BudgetedActor, ExplorationBudget
 from cmerl.finite import TablePlan
 from cmerl.planning import Plan
 
@@ -21,13 +21,17 @@ class Greedy:
     """The best of the candidates."""
 
     def begin_episode(
-        self, plan: Plan | TablePlan, actions: FloatArray, seed: Sequence[int], spending: Spending | None = None
+        self,
+        plan: Plan | TablePlan,
+        actions: FloatArray,
+        seed: Sequence[int],
+        exploration: ExplorationBudget | None = None,
     ) -> EpisodeActor:
         """Nothing is drawn and nothing remembered."""
         actor = GreedyActor(plan, actions)
-        if spending is None or isinstance(plan, TablePlan):
+        if exploration is None or isinstance(plan, TablePlan):
             return actor
-        return BudgetedActor(actor, plan, actions, spending)
+        return BudgetedActor(actor, plan, actions, exploration)
 
 
 @dataclass(frozen=True, eq=False)

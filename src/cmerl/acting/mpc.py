@@ -15,7 +15,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from cmerl.acting.budgeted import Spending
+from cmerl.acting.budgeted import ExplorationBudget
 from cmerl.acting.terminal_value import TerminalSettings, terminal_value
 from cmerl.embedding.displacement.grid import DisplacementView
 from cmerl.finite import TablePlan
@@ -53,11 +53,15 @@ class MPC:
         return Channels(continuous=view.actions.shape[1])
 
     def begin_episode(
-        self, plan: Plan | TablePlan, actions: FloatArray, seed: Sequence[int], spending: Spending | None = None
+        self,
+        plan: Plan | TablePlan,
+        actions: FloatArray,
+        seed: Sequence[int],
+        exploration: ExplorationBudget | None = None,
     ) -> MPCEpisode:
-        """Search through one episode; without ``spending`` the plan is the one to be greedy on."""
+        """Search through one episode; without ``exploration`` the plan is the one to be greedy on."""
         assert isinstance(plan, Plan)  # tables are for finite worlds
-        return MPCEpisode(self, plan, actions, tuple(seed), spending)
+        return MPCEpisode(self, plan, actions, tuple(seed), exploration)
 
 
 class MPCEpisode:
@@ -69,7 +73,7 @@ class MPCEpisode:
         plan: Plan,
         actions: FloatArray,
         seed: tuple[int, ...],
-        spending: Spending | None = None,
+        exploration: ExplorationBudget | None = None,
     ) -> None:
         (view,) = plan.views
         assert isinstance(view, DisplacementView)
@@ -82,8 +86,10 @@ class MPCEpisode:
             if settings.value == "fitted"
             else None
         )  # made before the first action is asked for, which may be in a hurry
-        self._searches = Searches(self.channels, settings.search, settings.every, self._depth, seed)
-        self._spending = spending
+        self._searches = Searches(
+            self.channels, settings.search, settings.every, self._depth, view.dynamics.simulator.centres, seed
+        )
+        self._exploration = exploration
         self._expected: tuple[SingleArray, int] | None = None  # the state that the last action leads to, and its step
 
     def expects(self, state: FloatArray, step: int) -> bool:
@@ -105,15 +111,15 @@ class MPCEpisode:
 
     def features(self, x: NDArray[Any], step: int, deadline: float | None = None) -> FloatArray:
         """Features of the actions (b, e) at states (b, d) in the units of the model."""
-        searches, spending = self._searches, self._spending
+        searches, exploration = self._searches, self._exploration
         if searches.due(len(x), step):
             late = deadline is not None and time.perf_counter() > deadline
             if late and not searches.goes_on(len(x), step):
                 return np.asarray(self._view.actions[self._plan.act(x * self._view.scale + self._view.centre, step)])
-            balance = 0.0 if spending is None else spending.allowance.affords()
-            found = searches.search(self._score(x.astype(np.float32), step), len(x), step, balance, deadline)
-            if spending is not None and np.isfinite(found.promise[0]):
-                spending.allowance.pay(float(found.charge[0]), float(found.promise[0]))
+            balance = 0.0 if exploration is None else exploration.allowance.affords()
+            found = searches.search(self.score(x.astype(np.float32), step), len(x), step, balance, deadline)
+            if exploration is not None and np.isfinite(found.promise[0]):
+                exploration.allowance.pay(float(found.charge[0]), float(found.promise[0]))
         return searches.features(step)
 
     @property
@@ -122,21 +128,21 @@ class MPCEpisode:
         assert self._searches.found is not None
         return self._searches.found.promise
 
-    def _score(self, x: SingleArray, step: int) -> Score:
+    def score(self, x: SingleArray, step: int) -> Score:
         """Values of sequences (b, n, h, e) from states (b, d) at ``step``."""
         steps = min(self._depth, self._horizon - step)
         value: Value | None = None
-        hope: Value | None = None
+        optimistic: Value | None = None
         if step + steps < self._horizon:
             value = partial(self._value, step=step + steps)
-            hope = None if self._spending is None else partial(self._planned, self._plan, step=step + steps)
+            optimistic = None if self._exploration is None else partial(self._planned, self._plan, step=step + steps)
         discount = self._settings.terminal.discount(self._horizon)
-        return scorer(self._view.dynamics.quick_step, x, steps, discount, value, hope)
+        return scorer(self._view.dynamics.quick_step, x, steps, discount, value, optimistic)
 
     def _value(self, y: SingleArray, step: int) -> SingleArray:
         if self._terminal is not None:
             return self._terminal(y)
-        greedy = None if self._spending is None else self._spending.greedy
+        greedy = None if self._exploration is None else self._exploration.greedy
         return self._planned(greedy or self._plan, y, step)
 
     def _planned(self, plan: Plan, y: SingleArray, step: int) -> SingleArray:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cmerl.acting.base import EpisodeActor
-from cmerl.acting.budgeted import BudgetedActor, Spending
+from cmerl.acting.budgeted import BudgetedActor, ExplorationBudget
 from cmerl.embedding import Grid, SmoothView
 from cmerl.finite import TablePlan
 from cmerl.planning import Plan, Site, Stage
+from cmerl.searching.ascent import refine
 
 FloatArray = NDArray[np.float64]
 
@@ -31,14 +31,18 @@ class Refined:
     lengths: tuple[float, ...] = tuple(0.5**k for k in range(2, 10))
 
     def begin_episode(
-        self, plan: Plan | TablePlan, actions: FloatArray, seed: Sequence[int], spending: Spending | None = None
+        self,
+        plan: Plan | TablePlan,
+        actions: FloatArray,
+        seed: Sequence[int],
+        exploration: ExplorationBudget | None = None,
     ) -> EpisodeActor:
         """Nothing is drawn and nothing remembered."""
         assert isinstance(plan, Plan)  # tables are for finite worlds
         actor = RefinedActor(self, plan, actions)
-        if spending is None or isinstance(plan, TablePlan):
+        if exploration is None or isinstance(plan, TablePlan):
             return actor
-        return BudgetedActor(actor, plan, actions, spending)
+        return BudgetedActor(actor, plan, actions, exploration)
 
     def suits(self, plan: Plan | TablePlan, actions: FloatArray) -> bool:
         """Whether actions between the candidates can be compared.
@@ -63,46 +67,7 @@ class RefinedActor:
         """The best candidate (d_a,), or a better action near it if there is time to look for one."""
         start = self.actions[self.plan.act(state, step)[0]]
         surface = QSurface(self.plan, state, step)
-        return refine(surface, surface.slope, start, float(surface(start[None])[0]), self.settings, deadline)
-
-
-def refine(
-    q: Callable[[FloatArray], FloatArray],
-    slope: Callable[[FloatArray], FloatArray],
-    start: FloatArray,
-    value: float,
-    settings: Refined,
-    deadline: float | None = None,
-) -> FloatArray:
-    """A better action than the best candidate: projected gradient ascent, never worse than where it starts.
-
-    In each round Q is evaluated at steps of many lengths along the gradient, all at once, which takes hardly longer
-    than one; the best of them is where the next round begins.
-
-    Args:
-        q: values (k,) of actions (k, d) in [−1, 1]^d.
-        slope: the gradient of Q (d,) at one action (d,).
-        start: the best candidate (d,).
-        value: its Q.
-        settings: how far and how often.
-        deadline: by ``time.perf_counter``, after which no round begins.
-    """
-    x, best, lengths = start, value, np.array(settings.lengths)[:, None, None]
-    for _ in range(settings.rounds):
-        if deadline is not None and time.perf_counter() > deadline:
-            break
-        uphill = slope(x)
-        uphill = np.where((x * uphill > 0.0) & (np.abs(x) >= 1.0), 0.0, uphill)  # no way out of the cube
-        steepness = float(np.linalg.norm(uphill))
-        # Where the gradient vanishes, as between two maxima, all axes are tried.
-        ways = uphill[None] / steepness if steepness > 0.0 else np.vstack([np.eye(len(x)), -np.eye(len(x))])
-        tried = np.clip(x + (lengths * ways).reshape(-1, len(x)), -1.0, 1.0)
-        values = q(tried)
-        i = int(np.argmax(values))
-        if values[i] <= best:
-            break
-        x, best = tried[i], float(values[i])
-    return x
+        return refine(surface, surface.slope, start, self.settings.rounds, self.settings.lengths, deadline)
 
 
 @dataclass(frozen=True, eq=False)

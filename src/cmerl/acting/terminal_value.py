@@ -25,11 +25,6 @@ FloatArray = NDArray[np.float64]
 SingleArray = NDArray[np.float32]
 BoolArray = NDArray[np.bool_]
 
-LEAST_RIDGE = 1e-2
-SHORTEST = 0.5  # lengthscale of V, in standard deviations of the state
-COVERED = 2.0  # and in radii within which landmarks leave nothing
-APART = 0.02  # landmarks closer than this tell nothing new
-
 
 @dataclass(frozen=True, kw_only=True)
 class TerminalSettings:
@@ -45,9 +40,12 @@ class TerminalSettings:
         sweeps: of each round that take the best sequences for granted.
         fits: of the kernel.
         fit_rows: landmarks that it is fitted to.
-        fear: what V takes off where there are no data, as a share of V less the least, where ends are costly.
-        caution: the same where they are not.
+        end_pessimism: what V lacks where there are no data, as a share of V less the least, where ends are costly.
+        pessimism: the same where they are not.
         longest: steps after which a reward hardly counts: γ = 1 − 1/min(H, longest).
+        least_ridge: of the regressions.
+        lengthscales: the least of V, in standard deviations of the state, and in radii that landmarks cover.
+        apart: the least distance between landmarks.
     """
 
     landmarks: int = 400
@@ -58,9 +56,12 @@ class TerminalSettings:
     sweeps: int = 8
     fits: int = 2
     fit_rows: int = 150
-    fear: float = 1.0
-    caution: float = 0.3
+    end_pessimism: float = 1.0
+    pessimism: float = 0.3
     longest: int = 100
+    least_ridge: float = 0.01
+    lengthscales: tuple[float, float] = (0.5, 2.0)
+    apart: float = 0.02
 
     def discount(self, horizon: int) -> float:
         """γ."""
@@ -85,7 +86,8 @@ def terminal_value(
     X, rows, radius = _landmarks(dynamics, draw.shared, discount, settings, rng)
     own = draw.own(data.a, rows, dynamics.last_of_episode) if settings.own else None
     lo, hi = dynamics.reward_bounds
-    costly = dynamics.terminations is not None and not dynamics.ends_are_welcome
+    shortest, covered = settings.lengthscales
+    costly = dynamics.terminations is not None and not dynamics.ends_pay
     found = fitted_value(
         dynamics,
         X,
@@ -93,8 +95,8 @@ def terminal_value(
         own,
         discount=discount,
         bounds=(lo / (1.0 - discount), hi / (1.0 - discount)),
-        pessimism=settings.fear if costly else settings.caution,
-        shortest=max(SHORTEST, COVERED * radius),
+        pessimism=settings.end_pessimism if costly else settings.pessimism,
+        shortest=max(shortest, covered * radius),
         settings=settings,
         rng=rng,
     )
@@ -121,7 +123,7 @@ class _Sequences:
         length, count = self._settings.length, self._settings.own
         done = actions[np.minimum(rows[:, None] + np.arange(length), last[rows][:, None])].astype(np.float32)
         drawn = self._draw(len(rows) * count).reshape(len(rows), count, length, -1)
-        latent = self._channels.latent_of(done)[:, None] + self._noise.spread * drawn * self._channels.loudness
+        latent = self._channels.latent_of(done)[:, None] + self._noise.spread * drawn * self._channels.noise_scale
         latent[:, 0] = self._channels.latent_of(done)
         return self._channels.decode(latent)
 
@@ -138,7 +140,7 @@ def _landmarks(
     near = near if over is None else near & ~over
     points = np.vstack([x, y[near].astype(np.float64)])
     origin = np.append(np.arange(len(x)), np.repeat(some, k)[near])
-    wide, radius = farthest_points(points, 2 * settings.landmarks // 3, apart=APART)
+    wide, radius = farthest_points(points, 2 * settings.landmarks // 3, apart=settings.apart)
     recent = max(0, len(x) - 3 * dynamics.latest_length)
     rows = np.union1d(wide, rng.integers(recent, len(x), settings.landmarks // 3))
     return points[rows], origin[rows], radius
@@ -180,12 +182,12 @@ def fitted_value(
     unknown = np.float32(pessimism) * (dynamics.novelty_of(flat) if pessimism else np.zeros(m * k, np.float32))
     order = rng.permutation(m)
     halves = [np.sort(order[: m // 2]), np.sort(order[m // 2 :])]
-    shape = Fit(np.full(d, 2.0 * shortest), LEAST_RIDGE, 0.0)
+    shape = Fit(np.full(d, 2.0 * shortest), settings.least_ridge, 0.0)
     v = earned.max(axis=1).astype(np.float64)
     tolerance = 1e-3 * (bounds[1] - bounds[0]) * (1.0 - discount)
     for i in range(settings.fits + 1):
         Q = (X / shape.lengthscales).astype(np.float32)
-        inverse = _inverses(X / shape.lengthscales, halves, max(shape.ridge, LEAST_RIDGE))
+        inverse = _inverses(X / shape.lengthscales, halves, max(shape.ridge, settings.least_ridge))
         K = rbf(flat / shape.lengthscales.astype(np.float32), Q)
         backup = Backup(K, earned.ravel(), later * ~over.ravel(), unknown.ravel(), inverse, bounds)
         v = modified_policy_iteration(backup, v, k, tolerance, settings.rounds, settings.sweeps)

@@ -97,11 +97,11 @@ def distil(
         met = []
         ways = [_planned(plan, view, sizes.times), *(() if teacher is None else teacher.learn(X))]
         for preferences in ways:
-            pupil = fitted(X, preferences(X), sizes)
-            simulated, visited = simulate(dynamics, pupil, view.actions, starts, horizon)
+            student = fitted(X, preferences(X), sizes)
+            simulated, visited = simulate(dynamics, student, view.actions, starts, horizon)
             met.append(visited)
             if found is None or simulated > found.simulated:
-                found = pupil._replace(simulated=simulated)
+                found = student._replace(simulated=simulated)
         visited = np.vstack(met)
         X = np.vstack([X, visited[rng.choice(len(visited), min(sizes.states, len(visited)), replace=False)]])
     assert found is not None
@@ -120,13 +120,13 @@ def fitted(X: FloatArray, preferences: FloatArray, sizes: Distillation) -> Landm
 
 
 def simulate(
-    dynamics: Dynamics, pupil: Landmarks, actions: FloatArray, starts: FloatArray, horizon: int
+    dynamics: Dynamics, student: Landmarks, actions: FloatArray, starts: FloatArray, horizon: int
 ) -> tuple[float, FloatArray]:
     """Play in the model from some states: the mean return, and the states that were met (n, d)."""
     x, total, alive, met = starts, np.zeros(len(starts)), np.ones(len(starts), dtype=bool), []
     for step in range(horizon):
         met.append(x)
-        chosen = pupil.scores(x, step * len(pupil.weights) // horizon).argmax(axis=1)
+        chosen = student.scores(x, step * len(student.weights) // horizon).argmax(axis=1)
         x, rewards, ended = dynamics.step(x, actions[chosen])
         total[alive] += rewards
         alive[alive] = ~ended

@@ -14,7 +14,6 @@ from cmerl.acting import MPC, Refined
 from cmerl.agents.distillation import distil
 from cmerl.agents.exporting_searches import can_search, search_contents
 from cmerl.confidence import Greedy as GreedyMode
-from cmerl.embedding.compressed.dictionary import FrozenDictionary
 from cmerl.embedding.compressed.moments import CompressedView
 from cmerl.embedding.displacement.grid import DisplacementView
 from cmerl.embedding.exact.grids import ExactView
@@ -93,7 +92,7 @@ def _of_displacement(
     policy: PlanPolicy, plan: Plan, view: DisplacementView, search: bool
 ) -> tuple[dict[str, Any], container.Arrays]:
     """The search itself, or preferences at landmarks, learned from the policy in its own model."""
-    if policy.spending is not None or not isinstance(plan.task.mode, GreedyMode):
+    if policy.exploration is not None or not isinstance(plan.task.mode, GreedyMode):
         raise InputError("this policy explores, and a file cannot: export agent.policy(explore=False)")
     if search and isinstance(policy.actor, MPC) and can_search(view, policy.actions.continuous):
         meta, arrays = _common(policy, {"exported": "the search itself"})
@@ -128,9 +127,10 @@ def _kernel_contents(
         raise InputError("this plan has a model for each step, and cannot be exported: use time_homogeneous=True")
     view, one = plan.views[0], plan.bases[0].one
     terms, points = expansion(view, states.dims, actions)
-    ones = weights_of(view, one)
+    assert isinstance(view, ExactView | CompressedView)  # others have no expansion
+    ones = view.weights_at_centres(one)
     H = task.problem.horizon
-    weights = np.stack([weights_of(view, s.coef) + (s.shift - s.ceiling) * ones for s in plan.stages])
+    weights = np.stack([view.weights_at_centres(s.coef) + (s.shift - s.ceiling) * ones for s in plan.stages])
     constants = np.array([stage.ceiling + plan.shift(h) for h, stage in enumerate(plan.stages)])
     parts, numbers = _observed(states)
     meta = {
@@ -154,11 +154,8 @@ def _kernel_contents(
 
 def expansion(view: Any, dims: int, actions: ActionSet) -> tuple[list[Term], FloatArray]:
     """The kernel as terms, and the state-actions (m, d + e) at which it is expanded."""
-    if isinstance(view, ExactView):
-        kernel, groups = view.layout.kernel, [np.asarray(r.points) for r in view.regressions]
-    elif isinstance(view, CompressedView) and all(isinstance(f, FrozenDictionary) for f in view.features):
-        kernel, groups = view.layout.kernel, [np.asarray(f.points) for f in view.features]  # type: ignore[attr-defined]
-    else:
+    groups = view.centres if isinstance(view, ExactView | CompressedView) else []
+    if not groups:
         raise InputError(f"a policy of a {type(view).__name__} cannot be exported")
     if view.layout.split:  # one regression an action, on states alone
         groups = [
@@ -169,16 +166,7 @@ def expansion(view: Any, dims: int, actions: ActionSet) -> tuple[list[Term], Flo
     if not len(found):
         raise InputError("this policy knows nothing yet: let the agent learn first")
     every = list(range(dims + actions.rows.shape[1]))
-    return [_split(scale, factors, dims) for scale, factors in terms_of(kernel, every)], found
-
-
-def weights_of(view: Any, coef: Any) -> FloatArray:
-    """A regressed target as weights (m,) on the kernel at the points of ``expansion``."""
-    if isinstance(view, ExactView):
-        return np.concatenate([c.full for c in coef])
-    assert isinstance(view, CompressedView)
-    pairs = zip(view.features, coef, strict=True)
-    return np.concatenate([f.factor.back_solve(np.asarray(c)) for f, c in pairs])  # type: ignore[attr-defined]
+    return [_split(scale, factors, dims) for scale, factors in terms_of(view.layout.kernel, every)], found
 
 
 def terms_of(kernel: Kernel, columns: list[int]) -> list[tuple[float, list[Term]]]:

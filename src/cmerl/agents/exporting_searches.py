@@ -64,20 +64,20 @@ def ends_arrays(ends: Ends) -> Arrays:
 
 def _fitted(actor: MPC, view: DisplacementView, horizon: int) -> tuple[dict[str, Any], Arrays]:
     found = terminal_value(view.dynamics, actor.channels(view), horizon, actor.terminal, actor.search)
-    doubt = found.doubt
+    novelty = found.novelty
     about = {
         "mean": float(found.mean),
         "bounds": [float(bound) for bound in found.bounds],
         "least": float(found.values.min()),
         "pessimism": float(found.pessimism),
-        "width": float(doubt.width),
+        "width": float(novelty.width),
     }
     arrays: Arrays = {
         "landmarks": found.landmarks,
         "scales": found.lengthscales,
         "coef": found.coef,
-        "seen": doubt.kernel.centres,
-        "known": doubt.known,
+        "seen": novelty.kernel.centres,
+        "known": novelty.known,
     }
     return about, {f"value.{name}": array for name, array in arrays.items()}
 
@@ -86,11 +86,12 @@ def _planned(plan: Plan, view: DisplacementView) -> tuple[dict[str, Any], Arrays
     """V at about every step, as `cmerl.acting.mpc` reads it."""
     horizon, task = plan.task.problem.horizon, plan.task
     stages = [plan.stages[max(step - plan.repeat, 0)] for step in range(horizon)]
+    coef, mean = zip(*(view.weights_at_landmarks(stage.coef) for stage in stages), strict=True)
     about = {"lengthscale": float(np.asarray(view.kernel.lengthscale))}
     arrays = {
         "landmarks": view.landmarks,
-        "coef": np.stack([stage.coef.coef for stage in stages]),
-        "mean": np.array([stage.coef.mean for stage in stages]),
+        "coef": np.stack(coef),
+        "mean": np.array(mean),
         "cap": np.array([task.cap(stage.until) for stage in stages]),
         "shift": np.array([plan.shift(stage.until) for stage in stages]),
     }

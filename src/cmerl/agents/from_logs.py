@@ -62,7 +62,8 @@ class FitsLogs:
             episodes: an iterable of mappings with ``observations`` (T + 1), ``actions`` (T), ``rewards`` (T) and
                 ``terminated``; a frame of pandas or Polars; the path of a CSV or Parquet file; a Minari data set; the
                 results of a run (``cmerl.experiments.load(directory)``).
-            columns: of a table, which columns hold what, such as {"observations": ["x", "v"], "actions": "u"}.
+            columns: of a table, which columns hold what, such as {"observations": ["x", "v"], "actions": "u"}. An
+                environment that names its observation's numbers (``env.unwrapped.columns``) need not name them again.
         """
         if self.env is None:
             raise InputError(
@@ -70,7 +71,8 @@ class FitsLogs:
             )
         if self._open is not None and self._open.step > 0:
             raise InputError("an episode is open: close it before fitting logs")
-        found = logs.read(episodes, columns).within(self.env.observation_space, self.env.action_space)
+        observed = [str(name) for name in getattr(self.env.unwrapped, "columns", ())]
+        found = logs.read(episodes, columns, observed).within(self.env.observation_space, self.env.action_space)
         about = found.provenance()
         if any(about["sha256"] == before["sha256"] for before in self.ingested):
             raise InputError(f"{found.source}: the agent has learned from these episodes already")

@@ -12,7 +12,7 @@ import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
-from cmerl.acting import MPC, Actor, EpisodeActor, Greedy, Spending
+from cmerl.acting import MPC, Actor, EpisodeActor, ExplorationBudget, Greedy
 from cmerl.agents.exporting import export
 from cmerl.errors import InputError
 from cmerl.finite import TablePlan
@@ -38,7 +38,7 @@ class PlanPolicy:
         actions: the actions that were planned with.
         actor: how the plan becomes actions.
         seed: of what the actor draws.
-        spending: what exploring may cost in an episode; None for no limit.
+        exploration: what exploring may cost in an episode; None for no limit.
     """
 
     plan: Plan | TablePlan
@@ -46,7 +46,7 @@ class PlanPolicy:
     actions: ActionSet
     actor: Actor = field(default_factory=Greedy)
     seed: tuple[int, ...] = ()
-    spending: Spending | None = None
+    exploration: ExplorationBudget | None = None
     _asked: LastAsked = field(init=False, repr=False, compare=False, default_factory=LastAsked)
 
     def __call__(self, obs: Any, step: int) -> Any:
@@ -64,9 +64,9 @@ class PlanPolicy:
 
     def begin_episode(self) -> PlanEpisode:
         """The policy for one episode; its search continues from the step before."""
-        spending = None if self.spending is None else self.spending.begun()
-        actor = self.actor.begin_episode(self.plan, self.actions.rows, self.seed, spending)
-        return PlanEpisode(self, actor, spending)
+        exploration = None if self.exploration is None else self.exploration.begun()
+        actor = self.actor.begin_episode(self.plan, self.actions.rows, self.seed, exploration)
+        return PlanEpisode(self, actor, exploration)
 
     def export(self, path: str | os.PathLike[str], *, search: bool = True) -> None:
         """Write it to one small file that ``cmerl.load_policy`` reads where nothing but NumPy is installed.
@@ -81,7 +81,7 @@ class PlanPolicy:
     @property
     def searches(self) -> bool:
         """Whether actions depend on the way to a state, by a search or by what was spent: they have no table."""
-        return isinstance(self.actor, MPC) or self.spending is not None
+        return isinstance(self.actor, MPC) or self.exploration is not None
 
     def table(self, observations: NDArray[Any]) -> NDArray[np.intp]:
         """The planned action at every step and observation (H, S), where actions are numbers."""
@@ -97,7 +97,7 @@ class PlanEpisode:
 
     policy: PlanPolicy
     actor: EpisodeActor
-    spending: Spending | None = None
+    exploration: ExplorationBudget | None = None
 
     def __call__(self, obs: Any, step: int) -> Any:
         """The action for an observation at ``step``, asked for step after step."""

@@ -39,8 +39,9 @@ class Slice:
         uncertainty: σ at the preferred action, likewise.
         policy: the preferred action, or its number where actions have several columns, likewise.
         places: where transitions were learned (k, 1 or 2), in the same columns.
-        error: distance between the observed and the predicted next state of each (k,), over its mean motion.
+        error: distance between the observed and the predicted next state of each (k,), in ``unit``.
         step: of the episode.
+        unit: the mean motion of a step; where states are finitely many, the weight that what followed did not have.
     """
 
     columns: tuple[int, ...]
@@ -52,13 +53,16 @@ class Slice:
     places: FloatArray
     error: FloatArray
     step: int
+    unit: str = "in units of a step"
 
 
 def slice_of(agent: CMERL, columns: Any, at: Any, step: int, explore: bool, points: int = POINTS) -> Slice:
     """A slice through what an agent believes."""
     check_step(step, agent.horizon)
-    if agent.states.shape is None or agent.states.objects or agent.states.all_states is not None:
-        raise InputError("plot shows observations that are vectors of numbers; see agent.explain for others")
+    if agent.states.all_states is not None:
+        return _every_state(agent, columns, step, explore)
+    if agent.states.shape is None or agent.states.objects:
+        raise InputError("plot shows observations that are numbers; see agent.explain for others")
     data = _data(agent)
     seen = agent.states.columns.invert(np.asarray(data.Z)[:, : agent.states.dims])
     n = seen.shape[1]
@@ -73,16 +77,33 @@ def slice_of(agent: CMERL, columns: Any, at: Any, step: int, explore: bool, poin
     raw = np.tile(fixed, (mesh[0].size, 1))
     for c, values in zip(chosen, mesh, strict=True):
         raw[:, c] = values.ravel()
-    rows = agent.states.columns.apply(raw)
-    policy = agent.policy(explore)
-    plan, shape = policy.plan, mesh[0].shape
+    layers = _layers(agent, agent.states.columns.apply(raw), mesh[0].shape, step, explore)
+    return Slice(chosen, axes, fixed, *layers, seen[:, chosen], _errors(agent, data), step)
+
+
+def _every_state(agent: CMERL, columns: Any, step: int, explore: bool) -> Slice:
+    """All states of a finite MDP, one after another."""
+    _columns(columns, 1)
+    data, rows = _data(agent), np.asarray(agent.states.all_states)
+    layers = _layers(agent, rows, (len(rows),), step, explore)
+    Z, after, support = np.asarray(data.Z), np.asarray(data.next_states), np.asarray(agent.model.at(0).support)
+    followed = (support[None, :, 0] == after[:, :1]) * agent.model.at(0).weights(Z)
+    error = np.where(data.terminated, 0.0, np.clip(1.0 - followed.sum(axis=1), 0.0, 1.0))
+    unit = "1 − weight of what followed"
+    return Slice((0,), (rows[:, 0],), rows[0], *layers, Z[:, :1], error, step, unit)
+
+
+def _layers(
+    agent: CMERL, rows: FloatArray, shape: tuple[int, ...], step: int, explore: bool
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """V, σ at the preferred action, and that action, at encoded states (q, d)."""
+    plan = agent.policy(explore).plan
     best = plan.act(rows, step)
     view = plan.views[min(step, len(plan.views) - 1)]
     sigma = view.grid(rows).std()[np.arange(len(rows)), best]
     table = agent.actions.table
     actions = table[best, 0] if table.shape[1] == 1 else best.astype(np.float64)
-    layers = (plan.value(rows, step).reshape(shape), sigma.reshape(shape), actions.reshape(shape))
-    return Slice(chosen, axes, fixed, *layers, seen[:, chosen], _errors(agent, data), step)
+    return plan.value(rows, step).reshape(shape), sigma.reshape(shape), actions.reshape(shape)
 
 
 def _columns(columns: Any, n: int) -> tuple[int, ...]:
@@ -164,10 +185,10 @@ def _map(figure: Any, axes: Any, found: Slice, layer: str) -> None:
 def _scatter(figure: Any, axes: Any, found: Slice) -> None:
     if len(found.axes) == 1:
         axes.plot(found.places[:, 0], found.error, ".", markersize=3)
-        axes.set_ylabel("in units of a step")
+        axes.set_ylabel(found.unit)
         return
     most = float(np.percentile(found.error, 98))
     shown = axes.scatter(*found.places.T, c=found.error, s=6, cmap="viridis", vmin=0.0, vmax=max(most, 1e-12))
-    figure.colorbar(shown, ax=axes, label="in units of a step")
+    figure.colorbar(shown, ax=axes, label=found.unit)
     axes.set_xlim(found.axes[0][0], found.axes[0][-1])
     axes.set_ylim(found.axes[1][0], found.axes[1][-1])

@@ -34,7 +34,7 @@ class SupervisedPolicy(PlanPolicy):
     def begin_episode(self) -> SupervisedEpisode:
         """The same policy for one episode."""
         begun = super().begin_episode()
-        return SupervisedEpisode(self, begun.actor, begun.spending, watch=self.watch())
+        return SupervisedEpisode(self, begun.actor, begun.exploration, watch=self.watch())
 
     def table(self, observations: Any) -> Any:
         """There is none."""
@@ -65,4 +65,4 @@ class SupervisedEpisode(PlanEpisode):
         """The same watch over a new plan."""
         begun = policy.begin_episode()
         self.watch.plans = begun.watch.plans
-        return SupervisedEpisode(policy, begun.actor, begun.spending, watch=self.watch)
+        return SupervisedEpisode(policy, begun.actor, begun.exploration, watch=self.watch)

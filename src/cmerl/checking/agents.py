@@ -16,7 +16,7 @@ import gymnasium
 from cmerl.agents import catalogue
 from cmerl.agents.base import Agent
 from cmerl.checking.agent_checks import CHECKS, Subject
-from cmerl.checking.report import SEVERITIES, Finding
+from cmerl.checking.report import SEVERITIES, Finding, Findings
 from cmerl.errors import CmerlError, InputError
 
 WORLDS = ("cmerl/RiverSwim-v0", "cmerl/LinearQuadratic-v0", "cmerl/PBall2D-v0", "Pendulum-v1")
@@ -24,7 +24,7 @@ WORLDS = ("cmerl/RiverSwim-v0", "cmerl/LinearQuadratic-v0", "cmerl/PBall2D-v0", 
 
 
 @dataclass(frozen=True)
-class AgentReport:
+class AgentReport(Findings):
     """Findings about an agent, the most severe first.
 
     Attributes:
@@ -32,18 +32,7 @@ class AgentReport:
         checks: names of the checks that ran.
     """
 
-    findings: tuple[Finding, ...]
     checks: tuple[str, ...]
-
-    @property
-    def ok(self) -> bool:
-        """True if there is neither an error nor a warning."""
-        return all(f.severity == "note" for f in self.findings)
-
-    @property
-    def names(self) -> list[str]:
-        """Names of the findings, in order."""
-        return [f.name for f in self.findings]
 
     def __str__(self) -> str:
         lines = [str(f) for f in self.findings] or ["no problems found"]

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from cmerl.checking.report import SEVERITIES, Finding
+from cmerl.checking.report import SEVERITIES, Finding, Findings
 from cmerl.errors import CmerlError, InputError
 from cmerl.kernels import FloatArray, Kernel, as_kernel
 from cmerl.linalg import spectrum
@@ -17,7 +16,7 @@ SINGLES = 6  # points that are asked for one by one
 
 
 @dataclass(frozen=True)
-class KernelReport:
+class KernelReport(Findings):
     """Findings about a kernel, the most severe first.
 
     Attributes:
@@ -27,23 +26,9 @@ class KernelReport:
         largest: largest eigenvalue.
     """
 
-    findings: tuple[Finding, ...]
     points: int
     smallest: float | None = None
     largest: float | None = None
-
-    @property
-    def ok(self) -> bool:
-        """True if there is neither an error nor a warning."""
-        return all(f.severity == "note" for f in self.findings)
-
-    @property
-    def names(self) -> list[str]:
-        """Names of the findings, in order."""
-        return [f.name for f in self.findings]
-
-    def __iter__(self) -> Iterator[Finding]:
-        return iter(self.findings)
 
     def __str__(self) -> str:
         lines = [str(f) for f in self.findings] or ["no problems found"]

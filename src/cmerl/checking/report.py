@@ -35,22 +35,14 @@ class Finding:
 
 
 @dataclass(frozen=True)
-class Report:
-    """Findings about an environment, the most severe first.
+class Findings:
+    """Findings, the most severe first.
 
     Attributes:
         findings: what was found.
-        choices: cmerl's automatic choices for this environment, in words.
-        steps: number of steps played.
-        seconds_per_step: mean time of a step.
-        seconds_per_reset: time of a reset.
     """
 
     findings: tuple[Finding, ...]
-    choices: dict[str, str]
-    steps: int
-    seconds_per_step: float
-    seconds_per_reset: float
 
     @property
     def ok(self) -> bool:
@@ -64,6 +56,24 @@ class Report:
 
     def __iter__(self) -> Iterator[Finding]:
         return iter(self.findings)
+
+
+@dataclass(frozen=True)
+class Report(Findings):
+    """Findings about an environment, the most severe first.
+
+    Attributes:
+        findings: what was found.
+        choices: cmerl's automatic choices for this environment, in words.
+        steps: number of steps played.
+        seconds_per_step: mean time of a step.
+        seconds_per_reset: time of a reset.
+    """
+
+    choices: dict[str, str]
+    steps: int
+    seconds_per_step: float
+    seconds_per_reset: float
 
     def __len__(self) -> int:
         return len(self.findings)

@@ -3,7 +3,7 @@
 from cmerl.confidence.balanced import Balanced, BalancedProvable, Candidate, scales
 from cmerl.confidence.counting import KL, Guarded
 from cmerl.confidence.estimates import Interval, operator_norm
-from cmerl.confidence.modes import Greedy, Mode, Practical, Sigma
+from cmerl.confidence.modes import Greedy, Mode, Practical, Sigma, Unseen
 from cmerl.confidence.norms import NearNorms, NormCalculator, constant_norm
 from cmerl.confidence.problem import FailureBudget, Problem
 from cmerl.confidence.provable import Misspecified, NonNegative, Paper, Split, Tight
@@ -45,6 +45,7 @@ __all__ = [
     "Sigma",
     "Split",
     "Tight",
+    "Unseen",
     "ValueNorms",
     "as_mode",
     "constant_norm",

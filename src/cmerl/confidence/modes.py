@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,7 @@ from cmerl.errors import InputError
 from cmerl.validation.numbers import check_not_negative
 
 FloatArray = NDArray[np.float64]
+Unseen = Literal["least", "mean"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,6 +48,11 @@ class Mode(ABC):
     def optimism(self) -> float:
         """Prior value of unseen state-actions, in units of the largest possible remaining return; 0 for no prior."""
         return 0.0
+
+    @property
+    def reverts(self) -> bool:
+        """True if Q is the mean of what was learned, rather than a prior, where there are no data."""
+        return False
 
     @property
     def near(self) -> float:
@@ -171,11 +177,27 @@ class Sigma(Mode):
 
 @dataclass(frozen=True, kw_only=True)
 class Greedy(Mode):
-    """No bonus and no optimistic prior."""
+    """No bonus and no optimistic prior.
+
+    Args:
+        unseen: what is assumed where there are no data: "least", the smallest reward at every step, which is cautious
+            and makes everything look worse that was seen less; or "mean", the mean of what the data say, which treats
+            all alike.
+    """
 
     name: ClassVar[str] = "greedy"
     provable: ClassVar[bool] = False
     default_lam: ClassVar[float] = 0.1
+    unseen: Unseen = "least"
+
+    def __post_init__(self) -> None:
+        if self.unseen not in get_args(Unseen):
+            raise InputError(f"unseen must be one of {', '.join(get_args(Unseen))}, not {self.unseen!r}")
+
+    @property
+    def reverts(self) -> bool:
+        """Where the mean stands in for what is missing."""
+        return self.unseen == "mean"
 
     @property
     def uses_sigma(self) -> bool:

@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 from cmerl.errors import InputError, shown
 from cmerl.exported import container
 from cmerl.exported.kernels import Factor, Term, terms_of
-from cmerl.exported.refine import Ascent
 from cmerl.exported.schema import check
 from cmerl.exported.search import search_policy
 from cmerl.exported.spaces import Actions, Observations, check_step
 from cmerl.files import read_regular, saying_why
+from cmerl.searching.ascent import refine
 
 FloatArray = NDArray[np.float64]
 
@@ -91,7 +91,7 @@ class KernelPolicy:
     constants: FloatArray
     order: NDArray[np.int64]
     tie: float
-    ascent: Ascent | None
+    ascent: dict[str, Any] | None
 
     @cached_property
     def _candidates(self) -> list[FloatArray]:
@@ -114,7 +114,7 @@ class KernelPolicy:
         if self.ascent is None:
             return self.actions.value(best)
         return self.actions.decode(
-            self.ascent(lambda a: self._at(weighted, a), self._slope(weighted), self.rows[best])
+            refine(lambda a: self._at(weighted, a), self._slope(weighted), self.rows[best], **self.ascent)
         )
 
     def _weighted(self, row: FloatArray, step: int) -> list[FloatArray]:
@@ -200,6 +200,6 @@ def build(meta: dict[str, Any], arrays: container.Arrays) -> ExportedPolicy:
     if meta["kind"] == "search":
         return search_policy(meta, arrays, observations, actions)
     terms = terms_of(meta["terms"], arrays["states"], arrays["at_actions"])
-    tie, ascent = float(meta["tie"]), None if meta["ascent"] is None else Ascent(**meta["ascent"])
+    tie, ascent = float(meta["tie"]), meta["ascent"]
     numbers = (arrays["weights"], arrays["constants"], arrays["order"])
     return KernelPolicy(H, said, observations, actions, arrays["rows"], terms, *numbers, tie, ascent)

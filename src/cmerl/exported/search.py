@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 
 from cmerl.exported.container import Arrays
 from cmerl.exported.spaces import Actions, Observations, check_step
-from cmerl.searching.bumps import Bumps
 from cmerl.searching.episode import Searches, Value, scorer
 from cmerl.searching.icem import Channels, Search
 from cmerl.searching.last_asked import LastAsked
+from cmerl.searching.rbf_features import RBFFeatures
 from cmerl.searching.simulator import Ends, Regression, Simulator
-from cmerl.searching.values import Doubt, PlannedValue, TerminalValue
+from cmerl.searching.values import PlannedValue, QueryNovelty, TerminalValue
 
 FloatArray = NDArray[np.float64]
 SingleArray = NDArray[np.float32]
@@ -84,7 +84,9 @@ class SearchEpisode:
             if policy.features is None
             else Channels(choices=(policy.features,))
         )
-        self._searches = Searches(channels, policy.search, policy.every, policy.depth, policy.seed)
+        self._searches = Searches(
+            channels, policy.search, policy.every, policy.depth, policy.step.centres, policy.seed
+        )
         self._expected: tuple[SingleArray, int] | None = None  # the state that the last action leads to, and its step
 
     def __call__(self, obs: Any, step: int) -> Any:
@@ -167,9 +169,9 @@ def ends_of(arrays: Arrays) -> Ends | None:
 def fitted_value(arrays: Arrays, about: dict[str, Any]) -> Callable[[SingleArray, int], SingleArray]:
     """A value made for searches, the same at every step."""
     landmarks, scales, coef = (arrays[f"value.{part}"].astype(np.float32) for part in ("landmarks", "scales", "coef"))
-    doubt = Doubt(Bumps(arrays["value.seen"]), arrays["value.known"], about["width"])
+    novelty = QueryNovelty(RBFFeatures(arrays["value.seen"]), arrays["value.known"], about["width"])
     bounds, least = (about["bounds"][0], about["bounds"][1]), np.array([about["least"]])
-    found = TerminalValue(landmarks, scales, coef, about["mean"], bounds, least, about["pessimism"], doubt)
+    found = TerminalValue(landmarks, scales, coef, about["mean"], bounds, least, about["pessimism"], novelty)
     return lambda y, step: found(y)
 
 

@@ -7,7 +7,10 @@ from typing import Any
 from cmerl.exported.checks import need, number, shape, whole
 from cmerl.exported.container import Arrays
 
-SIZES = {"samples": 10**4, "rounds": 1000, "first_rounds": 1000, "elites": 10**4, "kept": 10**4}
+SIZES = {
+    "samples": 10**4, "kernels": 10**9, "most": 10**4,
+    "rounds": 1000, "first_rounds": 1000, "elites": 10**4, "kept": 10**4,
+}  # fmt: skip
 NUMBERS = ("momentum", "spread", "colour")
 ABOUT = {
     "categorical", "reward_at_next", "discount", "sizes", "every", "depth", "surprise", "seed", "value"

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cmerl.errors import InputError, KernelError
-from cmerl.kernels.base import FloatArray, Kernel
+from cmerl.kernels.base import FloatArray, Kernel, UnitDiagonal
 from cmerl.kernels.foreign import as_kernel
 from cmerl.kernels.structured import ObjectKernel, as_sequence
 
@@ -17,7 +17,7 @@ IntArray = NDArray[np.intp]
 
 
 @dataclass(frozen=True)
-class GlobalAlignment(ObjectKernel):
+class GlobalAlignment(UnitDiagonal, ObjectKernel):
     """k(x, y) = Σ over alignments of Π κ(x_i, y_j), divided by √(k(x, x) k(y, y)) [Cuturi et al. 2007, Cuturi 2011].
 
     An alignment is a path of pairs (i, j) from the first symbols to the last that moves on in x, in y or in both.
@@ -40,16 +40,6 @@ class GlobalAlignment(ObjectKernel):
             raise KernelError(f"likeness must lie from 0 to below 1, got {self.likeness!r}.")
         if self.local is not None:
             self._store("local", as_kernel(self.local))
-
-    @property
-    def bound(self) -> float:
-        """1: k(x, x) = 1."""
-        return 1.0
-
-    @property
-    def nonnegative(self) -> bool:
-        """True."""
-        return True
 
     def _read(self, x: Any) -> Any:
         if self.local is None:

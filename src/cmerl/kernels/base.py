@@ -42,6 +42,20 @@ def finite(method: Callable[..., Any]) -> Callable[..., Any]:
     return checked
 
 
+class UnitDiagonal:
+    """Kernels with k(x, x) = 1 and 0 ≤ k ≤ 1: the diameter is √2, attained by points with nothing in common."""
+
+    @property
+    def bound(self) -> float:
+        """1, as k(x, x) = 1."""
+        return 1.0
+
+    @property
+    def nonnegative(self) -> bool:
+        """True."""
+        return True
+
+
 @dataclass(frozen=True)
 class Kernel(ABC):
     """A positive semi-definite function k(x, y) = ⟨ψ(x), ψ(y)⟩.

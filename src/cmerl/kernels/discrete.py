@@ -11,23 +11,13 @@ from typing import Any
 import numpy as np
 
 from cmerl.errors import InputError
-from cmerl.kernels.base import FloatArray, Kernel, Points
+from cmerl.kernels.base import FloatArray, Kernel, Points, UnitDiagonal
 from cmerl.validation.points import as_pair
 
 
 @dataclass(frozen=True)
-class _Matching(Kernel):
+class _Matching(UnitDiagonal, Kernel):
     """A kernel of the coordinates in which x and y are equal; objects are first given labels."""
-
-    @property
-    def bound(self) -> float:
-        """1: k(x, x) = 1."""
-        return 1.0
-
-    @property
-    def nonnegative(self) -> bool:
-        """True; so the diameter is √2, attained by points with nothing in common."""
-        return True
 
     def __call__(self, X: Points, Y: Points | None = None) -> FloatArray:
         """The matrix [k(x_i, y_j)], shape (n, m), for two arrays or two lists; ``Y=None`` means ``X``."""

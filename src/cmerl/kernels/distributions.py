@@ -8,24 +8,14 @@ import numpy as np
 from scipy.special import xlogy
 
 from cmerl.errors import InputError
-from cmerl.kernels.base import FloatArray, VectorKernel
+from cmerl.kernels.base import FloatArray, UnitDiagonal, VectorKernel
 from cmerl.validation.points import positive
 
 SUM_TOLERANCE = 1e-6  # of rows that were stored in single precision
 
 
 @dataclass(frozen=True)
-class _DistributionKernel(VectorKernel):
-    @property
-    def bound(self) -> float:
-        """1, as k(p, p) = 1."""
-        return 1.0
-
-    @property
-    def nonnegative(self) -> bool:
-        """True."""
-        return True
-
+class _DistributionKernel(UnitDiagonal, VectorKernel):
     def _check(self, X: FloatArray) -> None:
         wrong = (X < 0.0).any(axis=1) | (np.abs(X.sum(axis=1) - 1.0) > SUM_TOLERANCE)
         if wrong.any():

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from cmerl.errors import KernelError
-from cmerl.kernels.base import FloatArray
+from cmerl.kernels.base import FloatArray, UnitDiagonal
 from cmerl.kernels.graphs import read_graph
 from cmerl.kernels.strings import whole
 from cmerl.kernels.structured import ObjectKernel
@@ -17,7 +17,7 @@ KINDS = ("weisfeiler_lehman", "shortest_path")
 
 
 @dataclass(frozen=True)
-class GraKeL(ObjectKernel):
+class GraKeL(UnitDiagonal, ObjectKernel):
     """A graph kernel of GraKeL, divided by √(k(x, x) k(y, y)).
 
     Labels of edges are left out. `WeisfeilerLehman` and `ShortestPath` need no extra, see labels of edges, and are
@@ -35,16 +35,6 @@ class GraKeL(ObjectKernel):
         if self.kind not in KINDS:
             raise KernelError(f"kind must be one of {', '.join(KINDS)}, got {self.kind!r}.")
         self._store("iterations", whole("iterations", self.iterations))
-
-    @property
-    def bound(self) -> float:
-        """1: k(x, x) = 1."""
-        return 1.0
-
-    @property
-    def nonnegative(self) -> bool:
-        """True."""
-        return True
 
     def _read(self, x: Any) -> Any:
         graph = read_graph(x)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from cmerl.errors import InputError
-from cmerl.kernels.base import FloatArray, Kernel
+from cmerl.kernels.base import FloatArray, Kernel, UnitDiagonal
 from cmerl.kernels.discrete import Delta
 from cmerl.kernels.foreign import as_kernel
 from cmerl.kernels.structured import CountKernel, Counts, ObjectKernel, counts_matrix, squares
@@ -32,17 +32,7 @@ class Intersection(CountKernel):
 
 
 @dataclass(frozen=True)
-class _Ratio(ObjectKernel):
-    @property
-    def bound(self) -> float:
-        """1: k(x, x) = 1."""
-        return 1.0
-
-    @property
-    def nonnegative(self) -> bool:
-        """True."""
-        return True
-
+class _Ratio(UnitDiagonal, ObjectKernel):
     def _diag(self, A: list[Any]) -> FloatArray:
         return np.ones(len(A))
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cmerl.errors import KernelError
-from cmerl.kernels.base import FloatArray, VectorKernel
+from cmerl.kernels.base import FloatArray, UnitDiagonal, VectorKernel
 from cmerl.kernels.distances import Scales, minus_half_squared_distances, scaled_distances
 from cmerl.validation.points import check_columns, positive, positives
 
@@ -23,18 +23,8 @@ Real = TypeVar("Real", np.float32, np.float64)
 
 
 @dataclass(frozen=True)
-class Stationary(VectorKernel):
+class Stationary(UnitDiagonal, VectorKernel):
     """The base of stationary kernels: k(x, x) = 1 and 0 ≤ k ≤ 1."""
-
-    @property
-    def bound(self) -> float:
-        """1: k(x, x) = 1."""
-        return 1.0
-
-    @property
-    def nonnegative(self) -> bool:
-        """True."""
-        return True
 
     def _diag(self, X: FloatArray) -> FloatArray:
         return np.ones(len(X))

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from cmerl.errors import KernelError
-from cmerl.kernels.base import FloatArray, Kernel, Points
+from cmerl.kernels.base import FloatArray, Kernel, Points, UnitDiagonal
 from cmerl.kernels.foreign import as_kernel
 from cmerl.kernels.pullback import Pullback
 from cmerl.kernels.stationary import RBF
@@ -58,7 +58,7 @@ class Normalized(Kernel):
 
 
 @dataclass(frozen=True)
-class Gaussian(Kernel):
+class Gaussian(UnitDiagonal, Kernel):
     """exp(−‖ψ(x) − ψ(y)‖²/(2ℓ²)) with the features ψ of any kernel; makes that kernel local.
 
     Args:
@@ -72,16 +72,6 @@ class Gaussian(Kernel):
     def __post_init__(self) -> None:
         self._store("kernel", as_kernel(self.kernel))
         self._store("lengthscale", positive("lengthscale", self.lengthscale))
-
-    @property
-    def bound(self) -> float:
-        """1."""
-        return 1.0
-
-    @property
-    def nonnegative(self) -> bool:
-        """True."""
-        return True
 
     def __call__(self, X: Points, Y: Points | None = None) -> FloatArray:
         """The matrix [k(x_i, y_j)], shape (n, m)."""

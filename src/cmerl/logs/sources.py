@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
@@ -56,7 +56,7 @@ class Log:
         return {**about, "sha256": digest.hexdigest()}
 
 
-def read(source: Any, columns: Mapping[str, tables.Names] | None = None) -> Log:
+def read(source: Any, columns: Mapping[str, tables.Names] | None = None, observed: Sequence[str] = ()) -> Log:
     """Read logged episodes from any supported source.
 
     Args:
@@ -67,11 +67,12 @@ def read(source: Any, columns: Mapping[str, tables.Names] | None = None) -> Log:
         columns: of a table, which columns hold what: ``observations`` and ``actions`` a name or a list of names;
             ``rewards``, ``terminated``, ``episode``, ``step`` a name; ``next_observations`` a list where every row is
             a whole transition.
+        observed: names of an observation's numbers, where ``columns`` does not say which columns hold them.
     """
     if isinstance(source, str | os.PathLike):
-        return _from_table(_read_file(source), columns)
+        return _from_table(_read_file(source), columns, observed)
     if tables.is_frame(source):
-        return _from_table(tables.from_frame(source, "the frame"), columns)
+        return _from_table(tables.from_frame(source, "the frame"), columns, observed)
     if columns is not None:
         raise InputError("columns are for tables: a frame, a CSV or a Parquet file")
     if isinstance(source, Log):
@@ -90,8 +91,8 @@ def read(source: Any, columns: Mapping[str, tables.Names] | None = None) -> Log:
     return _some(found, name)
 
 
-def _from_table(table: tables.Table, columns: Mapping[str, tables.Names] | None) -> Log:
-    found = tables.episodes_of(table, columns)
+def _from_table(table: tables.Table, columns: Mapping[str, tables.Names] | None, observed: Sequence[str]) -> Log:
+    found = tables.episodes_of(table, columns, observed)
     return _some(tuple(LoggedEpisode.of(played, where) for where, played in found), table.source)
 
 

@@ -114,15 +114,18 @@ def from_parquet(path: str | os.PathLike[str]) -> Table:
     return Table(columns, Path(path).name)
 
 
-def episodes_of(table: Table, names: Mapping[str, Names] | None) -> list[tuple[str, dict[str, Any]]]:
+def episodes_of(
+    table: Table, names: Mapping[str, Names] | None, observed: Sequence[str] = ()
+) -> list[tuple[str, dict[str, Any]]]:
     """Episodes as mappings, each with what messages call it; rows that repeat or are missing are errors.
 
     Args:
         table: its rows are steps, those of an episode one after the other.
         names: which columns hold what. With ``next_observations`` every row is a whole transition; without, the next
             row says where an action led, and the last row of an episode only where it ended.
+        observed: the environment's names of an observation's numbers, for a table that has them too.
     """
-    names = _checked(table, names or {})
+    names = _checked(table, names or {}, observed)
     order = [_as_list(names["observations"]), _as_list(names["actions"])]
     observations, actions = (np.stack([table.numbers(n) for n in listed], axis=1) for listed in order)
     rewards = table.numbers(str(names["rewards"]))
@@ -150,11 +153,15 @@ def episodes_of(table: Table, names: Mapping[str, Names] | None) -> list[tuple[s
     return found
 
 
-def _checked(table: Table, names: Mapping[str, Names]) -> dict[str, Names]:
+def _checked(table: Table, names: Mapping[str, Names], observed: Sequence[str]) -> dict[str, Names]:
     unknown = [key for key in names if key not in KEYS]
     if unknown:
         raise InputError(f"columns has no entry {unknown[0]!r}: it maps {', '.join(KEYS)} to names of columns")
     found: dict[str, Names] = {key: name for key, name in DEFAULTS.items() if name in table.columns}
+    if "observations" not in names:
+        for key, listed in (("observations", observed), ("next_observations", [f"next_{name}" for name in observed])):
+            if listed and all(name in table.columns for name in listed):
+                found[key] = list(listed)
     found |= names
     for key in KEYS:
         if key not in found and key not in OPTIONAL:

@@ -4,8 +4,9 @@ Models are scored by held-out predictions of next states, actors by simulated re
 present choice if its paired gain exceeds its standard error and the recent simulation error.
 """
 
-from cmerl.model_selection.actors import Choice, choose_actor, returns_within
+from cmerl.model_selection.actors import Choice, choose_actor
 from cmerl.model_selection.models import displacement_is_better
 from cmerl.model_selection.rule import Selection
+from cmerl.model_selection.selector import MODELS, Selector
 
-__all__ = ["Choice", "Selection", "choose_actor", "displacement_is_better", "returns_within"]
+__all__ = ["MODELS", "Choice", "Selection", "Selector", "choose_actor", "displacement_is_better"]

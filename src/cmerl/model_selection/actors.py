@@ -33,7 +33,6 @@ class Choice:
         actor: how to act.
         reasons: what was compared, in words.
         promised: the return that it had in simulation, of as many steps as were simulated.
-        saturated: whether that is all that is known to exist: then looking for more costs nothing.
         compared: whether actors were.
     """
 
@@ -41,7 +40,6 @@ class Choice:
     actor: Actor
     reasons: dict[str, str]
     promised: float = 0.0
-    saturated: bool = False
     compared: bool = False
 
 
@@ -74,7 +72,7 @@ def choose_actor(
     lo, hi = model.reward_range
     steps = min(horizon, settings.simulated_steps)
     repeats = settings.repeats if now is None else _near(settings.repeats, model.repeat)
-    returns = _returns_by_repeat(model, horizon, starts, value_kernel, repeats, steps)
+    returns = _returns_by_repeat(model, horizon, starts, value_kernel, repeats, steps, settings.near)
     best = max(repeats, key=lambda repeat: (returns[repeat][1].mean(), repeat))
     kept = model.repeat if now is not None and model.repeat in returns else best
     if best != kept and not exceeds(returns[best][1], returns[kept][1]):
@@ -86,7 +84,7 @@ def choose_actor(
     some = starts[-settings.search_starts :]
     if compared:
         candidates = settings.searches if len(some) > 1 else settings.searches[-1:]  # one start proves nothing
-        actors |= {mpc: simulate_search(mpc, plan, some, steps) for mpc in candidates}
+        actors |= {mpc: simulate_search(mpc, plan, some, steps, settings.near) for mpc in candidates}
         reasons["simulated returns"] = ", ".join(f"{_name(one)} {found.mean():.4g}" for one, found in actors.items())
     actor, misjudged = next(reversed(list(actors))), 0.0
     if now is not None and now.compared and now.actor in actors:
@@ -99,9 +97,8 @@ def choose_actor(
         reasons["simulations err by"] = f"{misjudged:.4g}"
     log.debug("simulated returns: %s", reasons)
     promised = float(actors[actor].mean())
-    saturated = promised >= steps * (hi - settings.saturation * (hi - lo))
     chosen = model.with_repeat(best)
-    return Choice(chosen, actor, reasons, promised, saturated, compared)
+    return Choice(chosen, actor, reasons, promised, compared)
 
 
 def _misjudged(simulated: FloatArray, played: FloatArray | None) -> float:
@@ -137,6 +134,7 @@ def _returns_by_repeat(
     value_kernel: Kernel,
     repeats: tuple[int, ...],
     steps: int,
+    near: int,
 ) -> dict[int, tuple[Plan, FloatArray]]:
     """The plan for each repeat, and its simulated return from each start."""
     lo, hi = model.reward_range
@@ -146,5 +144,5 @@ def _returns_by_repeat(
     plans = {
         repeat: make_plan([model.with_repeat(repeat, sure=True)], task, episode=1, order=order) for repeat in repeats
     }
-    returns = simulate(model.with_repeat(1, sure=True), plans, starts, steps)
+    returns = simulate(model.with_repeat(1, sure=True), plans, starts, steps, near)
     return {repeat: (plans[repeat], found) for repeat, found in zip(repeats, returns, strict=True)}

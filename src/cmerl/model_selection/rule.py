@@ -25,7 +25,7 @@ class Selection:
         starts: first states that plans are simulated from.
         search_starts: of these that searches are simulated from, all at once.
         simulated_steps: most steps of a simulation.
-        saturation: of the range of rewards that a step may lack where returns count as all that is known to exist.
+        near: residuals of the nearest transitions that the noise of a simulation is drawn from.
         search: sizes of searches.
     """
 
@@ -36,7 +36,7 @@ class Selection:
     starts: int = 8
     search_starts: int = 3
     simulated_steps: int = 100
-    saturation: float = 0.01
+    near: int = 10
     search: MPC = field(default_factory=MPC)
 
     @property

@@ -18,13 +18,14 @@ FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.intp]
 
 
-def simulate_search(mpc: MPC, plan: Plan, starts: FloatArray, horizon: int) -> FloatArray:
+def simulate_search(mpc: MPC, plan: Plan, starts: FloatArray, horizon: int, near: int) -> FloatArray:
     """Returns (k,) of a search from several starts at once, when the model is taken for the environment."""
     (view,) = plan.views
     assert isinstance(view, DisplacementView)
     actor = mpc.begin_episode(plan, view.actions, ())
     x, totals, alive = view.scaled(starts).astype(np.float32), np.zeros(len(starts)), np.ones(len(starts), dtype=bool)
-    noise, start = Noise(view.dynamics.data.x, view.dynamics.residuals, horizon, len(x)), np.arange(len(x))
+    noise = Noise(view.dynamics.data.x, view.dynamics.residuals, horizon, len(x), near)
+    start = np.arange(len(x))
     for step in range(horizon):
         features = actor.features(x, step).astype(np.float32)
         y, rewards, ended = view.dynamics.quick_step(x, features)
@@ -52,7 +53,7 @@ class Noise:
         near: residuals that one is drawn from.
     """
 
-    def __init__(self, states: FloatArray, residuals: FloatArray, horizon: int, starts: int, near: int = 10) -> None:
+    def __init__(self, states: FloatArray, residuals: FloatArray, horizon: int, starts: int, near: int) -> None:
         from scipy.spatial import cKDTree  # slow to import
 
         self._tree, self._residuals, self._near = cKDTree(states), residuals, min(near, len(states))
@@ -64,13 +65,15 @@ class Noise:
         return np.asarray(self._residuals[rows[np.arange(len(starts)), self._ranks[step, starts]]])
 
 
-def simulate(model: DisplacementEmbedding, plans: Mapping[int, Plan], starts: FloatArray, horizon: int) -> FloatArray:
+def simulate(
+    model: DisplacementEmbedding, plans: Mapping[int, Plan], starts: FloatArray, horizon: int, near: int
+) -> FloatArray:
     """Returns (plans, starts) of the plan for each repeat when the model is taken for the environment."""
     # All plans at once: a small call takes as long as a larger one.
     owner = np.repeat(np.arange(len(plans)), len(starts))
     repeats = np.array(list(plans))
     states, totals, alive = np.tile(starts, (len(plans), 1)), np.zeros(len(owner)), np.arange(len(owner))
-    noise = Noise(model.view.dynamics.data.x, model.left_out_residuals, horizon, len(starts))
+    noise = Noise(model.view.dynamics.data.x, model.left_out_residuals, horizon, len(starts), near)
     for step in range(horizon):
         grid = replace(model.view, repeat=repeats[owner[alive]]).grid(states)
         which = np.choose(owner[alive], [plan.act_on(grid, states, step) for plan in plans.values()])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 from cmerl.confidence import BonusTerms
 from cmerl.embedding import Grid, Model
 from cmerl.planning.bonuses import Bonuses
-from cmerl.planning.plan import Plan
+from cmerl.planning.plan import TIE, Plan
 from cmerl.planning.site import Basis, Site, Stage
 from cmerl.planning.task import Task, clip_value
 from cmerl.transitions import Points
@@ -55,6 +56,8 @@ def make_plan(
         if stages:
             v = sites.values(stages[-1], step + span)  # line 6: V_{h+1} = min{H, max_a Q_{h+1}}
         stage = regress(model, v, task, step, span, *bonuses.at(model, step, span))  # line 5: Q_h
+        if task.mode.reverts:
+            stage = replace(stage, ceiling=sites.level(stage, step))
         stages += [stage] * span  # an action that is held may be changed at every step all the same
         bonuses.advance(stage, step)
     views = [model.freeze() for model in models] if later is None else later.views
@@ -89,6 +92,22 @@ class Support:
             return np.zeros(0)
         site = self._own if i == 0 else self._site(i, self._models[i].grid(states), states)
         return clip_value(site.q(stage).max(axis=1), self._task, step, self._sign)
+
+    def level(self, stage: Stage, step: int) -> float:
+        """The mean of what a stage has regressed: the constant whose regression is nearest to it.
+
+        As the ceiling of a plan without optimism it makes up for the mass that regression takes from what was seen
+        less, like weights that sum to one.
+        """
+        i = min(step, len(self._models) - 1)
+        states = self._models[i].support
+        if len(states) == 0:
+            return 0.0
+        site = self._own if len(self._models) == 1 else self._site(i, self._models[i].grid(), states)
+        mean = site.grid.expectation(stage.coef) + stage.shift * site.mass
+        level = float(np.vdot(site.mass, mean) / max(float(np.vdot(site.mass, site.mass)), 1e-300))
+        problem = self._task.problem
+        return level - 100.0 * TIE * problem.horizon * problem.width  # of equal actions the known one is better
 
     @cached_property
     def _own(self) -> Site:

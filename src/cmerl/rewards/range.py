@@ -49,7 +49,7 @@ class RewardRange:
     """The smallest and largest reward per step.
 
     A single reward far outside the range of all others is not believed at once: it does not widen the range, and
-    counts as the most extreme of the others, until a second one has come. What is hoped for would otherwise follow an
+    counts as the most extreme of the others, until a second one has come. Optimism would otherwise follow an
     outlier for ever, and what is feared would never be tried again. What ends an episode is an event of its own and
     believed at once. This is for learned ranges without a proof.
 
@@ -123,7 +123,7 @@ class RewardRange:
 
     @property
     def fallback(self) -> float:
-        """The reward that greedy plans assume without data: the smallest seen, and 0.
+        """The reward that plans without optimism count from: the smallest seen, and 0; cautious ones assume it.
 
         The least of a declared range may be far below anything that is paid, and would make such plans keep to what
         was visited most, whatever it pays. An automatic range is what was seen.

@@ -21,7 +21,7 @@ BANK = 2048  # sequences of noise drawn once an episode
 
 
 def scorer(
-    step: Step, x: SingleArray, length: int, discount: float, value: Value | None, hope: Value | None = None
+    step: Step, x: SingleArray, length: int, discount: float, value: Value | None, optimistic: Value | None = None
 ) -> Score:
     """Values of sequences (b, n, h, e) from states (b, d).
 
@@ -31,20 +31,20 @@ def scorer(
         length: steps of the sequences that count.
         discount: of a step.
         value: of what follows; None where nothing does.
-        hope: an optimistic one.
+        optimistic: an optimistic value of what follows; None for no such score.
     """
 
     def score(sequences: SingleArray) -> tuple[SingleArray, SingleArray | None]:
         b, n = sequences.shape[:2]
         trials = sequences[:, :, :length].reshape(b * n, length, -1)
         total, y, over = roll(step, np.repeat(x, n, axis=0), trials, discount)
-        hoped = None
+        optimistic_total = None
         if value is not None:
             alive = np.float32(discount**length) * (1.0 if over is None else ~over)
-            if hope is not None:
-                hoped = (total + alive * hope(y)).reshape(b, n)
+            if optimistic is not None:
+                optimistic_total = (total + alive * optimistic(y)).reshape(b, n)
             total = total + alive * value(y)
-        return total.reshape(b, n), hoped
+        return total.reshape(b, n), optimistic_total
 
     return score
 
@@ -57,6 +57,7 @@ class Searches:
         settings: sizes of a search.
         every: steps that are played of each.
         depth: steps that each looks ahead.
+        centres: of the model.
         seed: of what is drawn.
 
     Attributes:
@@ -64,8 +65,11 @@ class Searches:
         decided: the step of it.
     """
 
-    def __init__(self, channels: Channels, settings: Search, every: int, depth: int, seed: tuple[int, ...]) -> None:
+    def __init__(
+        self, channels: Channels, settings: Search, every: int, depth: int, centres: int, seed: tuple[int, ...]
+    ) -> None:
         self.channels, self._settings, self._every, self._seed = channels, settings, every, seed
+        self._sequences = settings.sequences(channels, depth, centres)
         self._bank = noise_bank(np.random.default_rng(seed), settings, BANK, depth, channels.latent)
         self.found: Found | None = None
         self.decided = 0
@@ -89,6 +93,7 @@ class Searches:
             self._bank,
             np.random.default_rng((*self._seed, step)),
             self._settings,
+            sequences=self._sequences,
             states=count,
             before=before,
             balance=balance,

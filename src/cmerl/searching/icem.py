@@ -54,7 +54,7 @@ class Channels:
         return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=-1)
 
     @property
-    def loudness(self) -> float:
+    def noise_scale(self) -> float:
         """Scale of the noise: larger for choices, which are a whole unit apart."""
         return 1.0 if not self.choices else 2.0
 
@@ -81,7 +81,9 @@ class Search:
     """Sizes of a search.
 
     Args:
-        samples: sequences of a round, for each quantity or choice of an action and once more.
+        samples: least sequences of a round, for each quantity or choice of an action and once more.
+        kernels: kernels that a round may evaluate: in a small model it draws more sequences.
+        most: sequences of a round.
         rounds: of drawing and keeping the best.
         first_rounds: the same at the first decision of an episode.
         elites: sequences that the next round is drawn around.
@@ -93,6 +95,8 @@ class Search:
     """
 
     samples: int = 32
+    kernels: int = 2_000_000
+    most: int = 512
     rounds: int = 3
     first_rounds: int = 5
     elites: int = 8
@@ -101,6 +105,14 @@ class Search:
     spread: float = 0.5
     colour: float = 2.0
     amplitudes: tuple[float, ...] = (1.0, 0.3, 0.1)
+
+    def least(self, channels: Channels) -> int:
+        """Least sequences of a round."""
+        return self.samples * (1 + channels.samples)
+
+    def sequences(self, channels: Channels, depth: int, centres: int) -> int:
+        """Sequences of a round that looks so many steps ahead in a model with so many centres."""
+        return max(self.least(channels), min(self.most, self.kernels // max(depth * centres, 1)))
 
 
 def coloured_noise(rng: np.random.Generator, count: int, length: int, width: int, colour: float) -> SingleArray:
@@ -162,6 +174,7 @@ def search(
     rng: np.random.Generator,
     settings: Search,
     *,
+    sequences: int | None = None,
     states: int = 1,
     before: Memory | None = None,
     balance: float = 0.0,
@@ -178,6 +191,7 @@ def search(
         bank: noise (m, h, l) to draw from.
         rng: chooses from it.
         settings: sizes.
+        sequences: that a round draws; the least by default.
         states: b, searched for at once.
         before: the memory of the decision before, shifted.
         balance: what deviating from the best may cost.
@@ -185,8 +199,8 @@ def search(
             far, and the best found by then is taken.
     """
     b, (m, h, width) = states, bank.shape
-    count = settings.samples * (1 + channels.samples)
     first = before is None
+    count = sequences or settings.least(channels)
     mean = np.zeros((b, h, width), dtype=np.float32) if before is None else before.mean
     kept = None if before is None else before.kept
     spread = np.full((b, h, width), settings.spread, dtype=np.float32)
@@ -206,17 +220,17 @@ def search(
         U = np.concatenate([*parts, constants] if i == 0 else parts, axis=1)
         if channels.continuous:
             np.clip(U[..., : channels.continuous], -1.0, 1.0, out=U[..., : channels.continuous])
-        mean_score, hope = score(channels.decode(U))
+        mean_score, optimistic = score(channels.decode(U))
         order = np.argsort(-mean_score, axis=1, kind="stable")[:, : settings.elites]
         kept = U[rows, order]
         promise = np.maximum(promise, mean_score[rows[:, 0], order[:, 0]])
-        if hope is None:
+        if optimistic is None:
             found = kept[:, 0], mean_score[rows[:, 0], order[:, 0]], mean_score[rows[:, 0], order[:, 0]]
         else:
-            found = _affordable(U, mean_score, hope, promise, balance, found)
-            # Half of the elites are the best by hope, so that the next round is drawn around both.
+            found = _affordable(U, mean_score, optimistic, promise, balance, found)
+            # Half of the elites are the best by the optimistic score, so that the next round is drawn around both.
             cheap = mean_score >= promise[:, None] - balance
-            order[:, settings.elites // 2 :] = _hoped(cheap, hope, mean_score, order, settings.elites // 2)
+            order[:, settings.elites // 2 :] = _optimistic_elites(cheap, optimistic, order, settings.elites // 2)
             kept = U[rows, order]
         mean = settings.momentum * mean + (1.0 - settings.momentum) * kept.mean(axis=1)
         spread = settings.momentum * spread + (1.0 - settings.momentum) * kept.std(axis=1)
@@ -226,19 +240,17 @@ def search(
         return Found(kept[:, 0], Memory(mean, kept[:, : settings.kept]), np.full(b, np.nan), nothing)
     best, worth, _ = found
     charge = np.maximum(promise - worth, 0.0).astype(np.float64)
-    played = np.concatenate([best[:, None], kept[:, : settings.kept - 1]], axis=1) if hope is not None else kept
+    played = np.concatenate([best[:, None], kept[:, : settings.kept - 1]], axis=1) if optimistic is not None else kept
     return Found(best, Memory(mean, played[:, : settings.kept]), promise.astype(np.float64), charge)
 
 
-def _hoped(
-    cheap: NDArray[np.bool_], hope: SingleArray, mean_score: SingleArray, order: IntArray, first: int
-) -> IntArray:
-    """Numbers of further elites (b, k): by hope as far as they are cheap, then by worth; none of the first ones."""
+def _optimistic_elites(cheap: NDArray[np.bool_], optimistic: SingleArray, order: IntArray, first: int) -> IntArray:
+    """Further elites (b, k), none of the first ones: by the optimistic score if they are cheap, then by the mean."""
     rest = order.shape[1] - first
     chosen = np.empty((len(order), rest), dtype=np.intp)
     for i, (row, able) in enumerate(zip(order, cheap, strict=True)):
         able = np.flatnonzero(able)
-        able = able[np.argsort(-hope[i, able], kind="stable")]
+        able = able[np.argsort(-optimistic[i, able], kind="stable")]
         able = able[~np.isin(able, row[:first])][:rest]
         others = row[first:][~np.isin(row[first:], able)]
         chosen[i] = np.append(able, others)[:rest]
@@ -248,22 +260,22 @@ def _hoped(
 def _affordable(
     U: SingleArray,
     mean_score: SingleArray,
-    hope: SingleArray,
+    optimistic: SingleArray,
     promise: NDArray[np.float64],
     balance: float,
     before: tuple[SingleArray, SingleArray, SingleArray] | None,
 ) -> tuple[SingleArray, SingleArray, SingleArray]:
-    """The sequence with the highest hope of those that the balance can pay, this round's and the last round's."""
+    """The best optimistic score among sequences that the balance can pay, of this round and the last."""
     rows = np.arange(len(U))
-    able = np.where(mean_score >= promise[:, None] - balance, hope, -np.inf)
+    able = np.where(mean_score >= promise[:, None] - balance, optimistic, -np.inf)
     best = able.argmax(axis=1)
     new = U[rows, best], mean_score[rows, best], able[rows, best]
     if before is None:
         return new
-    sequence, worth, hoped = before
-    still = (worth >= promise - balance) & (hoped > new[2])
+    sequence, worth, upper = before
+    still = (worth >= promise - balance) & (upper > new[2])
     return (
         np.where(still[:, None, None], sequence, new[0]),
         np.where(still, worth, new[1]),
-        np.where(still, hoped, new[2]),
+        np.where(still, upper, new[2]),
     )

@@ -159,6 +159,11 @@ class Simulator:
     pays: tuple[np.float32, np.float32]
     ends: Ends | None
 
+    @property
+    def centres(self) -> int:
+        """Of all its regressions, which a step evaluates kernels at."""
+        return len(self.move.coef) + len(self.reward.coef)
+
     def __call__(self, x: SingleArray, a: SingleArray) -> tuple[SingleArray, SingleArray, BoolArray | None]:
         """Next states (n, d), rewards (n,) and ends (n,) of states (n, d) and actions with features (n, e)."""
         z = np.concatenate([x, a], axis=1)

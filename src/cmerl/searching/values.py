@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cmerl.searching.bumps import Bumps, left_open
+from cmerl.searching.rbf_features import RBFFeatures, posterior_variance
 from cmerl.searching.simulator import quick_exponential
 
 FloatArray = NDArray[np.float64]
@@ -16,7 +16,7 @@ SingleArray = NDArray[np.float32]
 
 
 @dataclass(frozen=True, eq=False)
-class Doubt:
+class QueryNovelty:
     """U in [0, 1]: how little is known around states.
 
     Attributes:
@@ -25,13 +25,13 @@ class Doubt:
         width: of the kernel, in the units of the model.
     """
 
-    kernel: Bumps
+    kernel: RBFFeatures
     known: FloatArray
     width: float
 
     def __call__(self, y: SingleArray) -> SingleArray:
         """At states (n, d)."""
-        return np.asarray(left_open(self.kernel(y / np.float32(self.width)), self.known), dtype=np.float32)
+        return np.asarray(posterior_variance(self.kernel(y / np.float32(self.width)), self.known), dtype=np.float32)
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +46,7 @@ class TerminalValue:
         bounds: the least and the most that V can be.
         values: v at the landmarks (m,).
         pessimism: what is taken off where there are no data, as a share of V − min v.
-        doubt: how little is known.
+        novelty: how little is known.
     """
 
     landmarks: SingleArray
@@ -56,14 +56,14 @@ class TerminalValue:
     bounds: tuple[float, float]
     values: FloatArray
     pessimism: float
-    doubt: Doubt
+    novelty: QueryNovelty
 
     def __call__(self, y: SingleArray) -> SingleArray:
         """V (n,) at states (n, d)."""
         K = rbf(y / self.lengthscales, self.landmarks)
         v = np.clip((K @ self.coef).min(axis=1) + np.float32(self.mean), *self.bounds)
         if self.pessimism:
-            v = v - self.pessimism * self.doubt(y) * (v - self.values.min())
+            v = v - self.pessimism * self.novelty(y) * (v - self.values.min())
         return np.asarray(v, dtype=np.float32)
 
 

@@ -120,12 +120,6 @@ class ActionSet:
         """Whether there are more actions between these."""
         return self.scale is not None
 
-    def with_rows(self, rows: FloatArray) -> ActionSet:
-        """Other candidates (A, d_a) of the same space."""
-        if rows is self.rows:
-            return self
-        return ActionSet(tuple(self.decode(row) for row in rows), rows, self.scale)
-
     def describe(self) -> str:
         """The candidate actions, in words."""
         return f"{len(self)} candidates of a continuous action" if self.continuous else f"{len(self)} actions"

@@ -34,11 +34,11 @@ def returns(agent: agents.Agent) -> list[float]:
 @pytest.mark.parametrize("name", [*NAMES, *CONTROL])
 def test_learning_in_parts_from_lessons_and_from_a_file_is_the_same(name: str, tmp_path) -> None:
     whole = make(name, seed=4).learn(6)
-    parts, pupil = make(name, seed=4), make(name, seed=4)
-    parts.learn(3, callback=lambda agent, record: pupil.relearn(record, agent.lesson()))
+    parts, student = make(name, seed=4), make(name, seed=4)
+    parts.learn(3, callback=lambda agent, record: student.relearn(record, agent.lesson()))
     parts.save(tmp_path / "agent")
     loaded = type(parts).load(tmp_path / "agent", parts.env)
-    for agent in (parts, pupil, loaded):
+    for agent in (parts, student, loaded):
         agent.learn(3)
         assert returns(agent) == returns(whole)
         assert agent.diagnostics() == whole.diagnostics()

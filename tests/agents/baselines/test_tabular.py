@@ -90,15 +90,15 @@ def test_ends_of_episodes_are_counted_as_such(name: str) -> None:
 @pytest.mark.parametrize("name", COUNTING)
 def test_learning_in_parts_from_lessons_and_from_a_file_is_the_same(name: str, tmp_path: Any) -> None:
     whole = make(name, seed=4).learn(12)
-    parts, pupil = make(name, seed=4), make(name, seed=4)
+    parts, student = make(name, seed=4), make(name, seed=4)
 
     def teach(agent: agents.Agent, record: agents.EpisodeRecord) -> None:
-        pupil.relearn(record, agent.lesson())
+        student.relearn(record, agent.lesson())
 
     parts.learn(7, callback=teach)
     parts.save(tmp_path / "agent")
     loaded = type(parts).load(tmp_path / "agent", gymnasium.make("cmerl/RiverSwim-v0"))
-    for agent in (parts, pupil, loaded):
+    for agent in (parts, student, loaded):
         agent.learn(5)
         assert [record.ret for record in agent.history] == [record.ret for record in whole.history]
         for array in {name for base in type(whole).__mro__ for name in vars(base).get("saved_arrays", ())}:

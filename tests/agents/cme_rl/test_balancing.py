@@ -136,7 +136,8 @@ def test_bolder_learners_are_charged_what_a_greedy_plan_promised_before_the_epis
     agent = CMERL(RiverSwim(5, 12), seed=2, bonus="auto")
     charged, before = [], None
     for _ in range(25):
-        promised = float(agent.policy(explore=False).plan.value(agent.states.encode(0), 0)[0])
+        cautious = agent.planner.plan(explore=False, unseen="least")
+        promised = float(cautious.value(agent.states.encode(0), 0)[0])
         record = agent.learn(1).history[-1]
         learners = {r["label"]: r for r in record.metrics["learners"]}
         lost = 0.0 if before is None else before[record.metrics["active"]]["lost"]

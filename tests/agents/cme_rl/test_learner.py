@@ -121,7 +121,7 @@ def test_displacements_learn_every_episode_and_models_are_still_compared(monkeyp
         compared.append(model.n)
         return False
 
-    monkeypatch.setattr("cmerl.agents.cme_rl.transition_store.displacement_is_better", compare)
+    monkeypatch.setattr("cmerl.model_selection.selector.displacement_is_better", compare)
 
     def nothing_is_due(agent: Any, record: EpisodeRecord) -> None:
         assert not agent.model.due

@@ -64,6 +64,17 @@ def test_the_data_choose_the_model_only_where_nothing_else_was_asked_for(
     assert options(name, **given).model == model
 
 
+@pytest.mark.parametrize("name", ["kernel", "value_kernel"])
+def test_a_kernel_that_a_displacement_does_not_use_is_said_to_be_unused(
+    name: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    env = gymnasium.make("MountainCar-v0")
+    CMERL(env, model="displacement")
+    assert not caplog.records
+    CMERL(env, model="displacement", **{name: RBF(0.3)})
+    assert f"{name} shapes agent.embedding alone" in caplog.text
+
+
 def test_the_letter_of_the_paper_knows_its_reward() -> None:
     known = lambda obs, action: 0.0  # noqa: E731
     assert options(bonus="paper").label == "paper+reward"

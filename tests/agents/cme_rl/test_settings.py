@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
+from cmerl.acting.terminal_value import TerminalSettings
 from cmerl.agents import Settings
-from cmerl.agents.cme_rl.settings import RETIRED, KernelSettings, Updates
+from cmerl.agents.cme_rl.settings import RENAMED, RETIRED, KernelSettings, Updates
 from cmerl.errors import InputError
 from cmerl.model_selection import Selection
 from cmerl.optimism import PrizeCeiling
@@ -49,6 +50,17 @@ def test_a_setting_that_was_retired_is_passed_over() -> None:
     assert Settings.from_spec({"selection": kept}) == Settings(selection=Selection(held_out=7))
     for part, name in leaves(Settings()):
         assert name not in RETIRED.get(type(part).__name__, ())
+
+
+def test_a_setting_that_was_renamed_is_read_by_its_older_name() -> None:
+    terminal = {"caution": 0.2, "fear": 0.9, "own": 3}
+    old = {"prize": {"hope": 4.0}, "selection": {"search": {"terminal": terminal}}}
+    found = Settings.from_spec(old)
+    assert found.prize == PrizeCeiling(margin=4.0)
+    assert found.selection.search.terminal == TerminalSettings(pessimism=0.2, end_pessimism=0.9, own=3)
+    names = {(type(part).__name__, name) for part, name in leaves(Settings())}
+    for cls, renamed in RENAMED.items():
+        assert all((cls, new) in names and (cls, old) not in names for old, new in renamed.items())
 
 
 def test_every_setting_is_explained_where_it_is_defined() -> None:

@@ -10,8 +10,9 @@ import pytest
 
 from cmerl.agents import CMERL
 from cmerl.agents.cme_rl.default_kernels import automatic_kernel, shared_fraction
+from cmerl.agents.cme_rl.recipe import Recipe
 from cmerl.agents.cme_rl.settings import KernelSettings, Settings
-from cmerl.agents.cme_rl.transition_store import Recipe, TransitionStore
+from cmerl.agents.cme_rl.transition_store import TransitionStore
 from cmerl.embedding import CompressedEmbedding, DisplacementEmbedding, ExactEmbedding
 from cmerl.errors import InputError
 from cmerl.kernels import RBF, Delta, Matern

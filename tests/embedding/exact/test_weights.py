@@ -73,7 +73,7 @@ def test_factored_weights_follow_when_repeats_are_merged(kernel: Kernel) -> None
     for _ in range(3):
         for start in range(0, 300, 50):
             embedding.update(data[start : start + 50])
-    assert any(regression.generation for regression in embedding._regressions)
+    assert embedding.diagnostics()["distinct state-actions"] < embedding.n == 900  # repeats share a row
     assert isinstance(embedding.grid().weights, FactoredWeights)
     for ours, theirs in zip(mean_and_std(embedding), dense(embedding), strict=True):
         np.testing.assert_allclose(ours, theirs, atol=1e-9)

@@ -89,8 +89,8 @@ def about_values(greedy: float, optimistic: float, returns: Sequence[float], rec
     """In words: what plans expect of an episode, and whether the latest ones have returned it.
 
     Args:
-        greedy: the mean V₁ of the latest first states without exploration: the unknown is worth nothing.
-        optimistic: the same with exploration: the unknown is worth what can be hoped for.
+        greedy: the mean V₁ of the latest first states without exploration: the unknown is worth the mean.
+        optimistic: the same with exploration: without data the value is the ceiling.
         returns: of all episodes.
         recent: number of latest episodes.
     """

@@ -1,14 +1,15 @@
-"""The explorer of an agent: its exploration account, and the episodes in which exploration is free."""
+"""The explorer of an agent: its exploration account, and the episodes without a limit."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import logging
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import gymnasium
 import numpy as np
 
-from cmerl.acting import MPC, Actor, Greedy, Spending
+from cmerl.acting import MPC, Actor, ExplorationBudget, Greedy
 from cmerl.agents.cme_rl.planner import AnyPlan, Planner
 from cmerl.agents.cme_rl.supervision import Data, ExplorationOptions, Supervision
 from cmerl.agents.history import History
@@ -18,6 +19,13 @@ from cmerl.planning import Plan
 from cmerl.rewards import alike
 
 __all__ = ["ExplorationOptions", "Explorer"]
+
+log = logging.getLogger(__name__)
+LOCKED = (
+    "the fallback has acted at every step of the last 3 episodes, since too little is known of what others would do: "
+    "learn from logs in which actions vary (agent.fit), or rely on forecasts in spite of that, with "
+    "caution=cmerl.safety.Caution(steps=5, unknown=0.9) for example, which is less safe"
+)
 
 
 class Explorer:
@@ -40,6 +48,7 @@ class Explorer:
         self.account = Account(rate=planner.options.settings.exploration_rate)
         self.asked, self.supervision = ExplorationOptions(), Supervision()
         self._played: Allowance | None = None  # of the episode that is being played
+        self._said = False  # that nothing is explored
 
     def supervise(self, asked: ExplorationOptions, env: gymnasium.Env[Any, Any] | None) -> None:
         """Keep to what a user wants."""
@@ -65,18 +74,24 @@ class Explorer:
         def greedy() -> PlanPolicy:
             return self.act_on(self._planner.plan(explore=False), policy.seed, explore=False, replans=0)
 
+        if not self._said and self.locked:
+            self._said = True
+            log.warning(LOCKED)
         return self.supervision.over(policy, greedy, data, rng, len(self._history))
 
     @property
-    def free(self) -> bool:
-        """True if exploring is free: all rewards were equal, or greedy promises all that is known to exist.
+    def unlimited(self) -> bool:
+        """True if exploration needs no budget: all rewards were equal, so nothing is known to be lost by it."""
+        model = self._planner.model.displacement
+        return model is not None and alike(*model.reward_range)
 
-        The latter is believed after the first episode only, when little is known to exist.
-        """
-        model = self._planner.model
-        if model.displacement is None:
+    @property
+    def locked(self) -> bool:
+        """Whether the fallback has acted at every step of three episodes, the first left out, for want of data."""
+        latest = self._history[1:][-3:]
+        if self.supervision.supervisor is None or len(latest) < 3:
             return False
-        return alike(*model.displacement.reward_range) or (model.choice.saturated and len(self._history) == 1)
+        return all(_by_fallback(record.metrics.get("interventions", ())) == record.length for record in latest)
 
     def act_on(self, plan: AnyPlan, seed: tuple[int, ...], *, explore: bool, replans: int) -> PlanPolicy:
         """The actor of a plan [CO22, Alg. 1, lines 7-8].
@@ -89,41 +104,42 @@ class Explorer:
         """
         planner = self._planner
         refined = planner.options.settings.refined
-        chosen = Greedy() if explore and self.free else planner.model.actor
+        chosen = Greedy() if explore and self.unlimited else planner.model.actor
         actor: Actor = planner.parts.actor or chosen
         if isinstance(actor, MPC) and planner.model.displacement is None:  # there is nothing to search in
             actor = Greedy()
         if isinstance(actor, Greedy) and planner.actions.continuous and refined.suits(plan, planner.actions.rows):
             actor = refined
-        spending = self.spending(actor, replans=replans) if explore else None
-        return PlanPolicy(plan, planner.states, planner.actions, actor, seed, spending)
+        exploration = self.budget(actor, replans=replans) if explore else None
+        return PlanPolicy(plan, planner.states, planner.actions, actor, seed, exploration)
 
-    def spending(self, actor: Actor, *, replans: int) -> Spending | None:
+    def budget(self, actor: Actor, *, replans: int) -> ExplorationBudget | None:
         """The exploration budget of the next episode, or of the rest of this one; None for no limit."""
         model = self._planner.model
-        if model.displacement is None or self.free:
+        if model.displacement is None or self.unlimited:
             return None
         spread = float(np.ptp([*self._history.returns(), model.choice.promised]))
         allowance = self.account.allowance(len(self._history) + 1, spread, self.prospect())
         if self._played is not None and replans:
             allowance = self._played
         if isinstance(actor, MPC) and actor.value == "fitted":
-            return Spending(allowance, None)
+            return ExplorationBudget(allowance, None)
         greedy = self._planner.plan(explore=False)
         assert isinstance(greedy, Plan)
-        return Spending(allowance, greedy)
+        return ExplorationBudget(allowance, greedy)
 
-    def prospect(self, usual: int = 3) -> float:
+    def prospect(self) -> float:
         """By how much the best return that is thought possible exceeds the median of the last few."""
         planner = self._planner
         most = float(planner.ceilings().cap[0]) + planner.horizon * planner.rewards.bounds[0]
+        usual = planner.options.settings.usual_episodes
         latest = [record.ret for record in self._history[-usual:]]
         return most - float(np.median(latest)) if latest else np.inf
 
     def begin(self, play: Any) -> None:
         """An episode, or the rest of it, plays by this."""
-        spending = play.spending if isinstance(play, PlanEpisode) else None
-        self._played = None if spending is None else spending.allowance
+        exploration = play.exploration if isinstance(play, PlanEpisode) else None
+        self._played = None if exploration is None else exploration.allowance
 
     def settle(self) -> dict[str, Any]:
         """Pay for the episode that was played; returns what it was promised and charged, for its record."""
@@ -136,10 +152,12 @@ class Explorer:
 
     def report(self) -> dict[str, str]:
         """The account in words."""
+        if self.locked:
+            return {"exploration": f"none: {LOCKED}"}
         if self._planner.model.displacement is None:
             return {}
-        if self.free:
-            return {"exploration": "free: nothing is known to be lost by it"}
+        if self.unlimited:
+            return {"exploration": "unlimited: nothing is known to be lost by it"}
         account = self.account
         return {"exploration": f"has cost {account.spent:.4g} so far, {account.balance:.4g} may be spent"}
 
@@ -150,3 +168,8 @@ class Explorer:
     def restore(self, spec: dict[str, Any]) -> None:
         """The inverse of ``spec``."""
         self.account = Account(float(spec["balance"]), float(spec["spent"]), self.account.rate)
+
+
+def _by_fallback(interventions: Sequence[dict[str, Any]]) -> int:
+    """Steps at which the fallback acted for want of data."""
+    return sum(entry["by"] == "fallback" and "known" in entry["reason"] for entry in interventions)

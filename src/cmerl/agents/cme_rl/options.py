@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,11 +13,12 @@ from numpy.typing import ArrayLike
 from cmerl.acting import Actor
 from cmerl.agents.cme_rl.default_kernels import choose_kernel, choose_value_kernel
 from cmerl.agents.cme_rl.parts import Backward
+from cmerl.agents.cme_rl.recipe import BACKENDS, Recipe
 from cmerl.agents.cme_rl.settings import Settings
-from cmerl.agents.cme_rl.transition_store import BACKENDS, MODELS, Recipe
 from cmerl.confidence import KL, Balanced, FailureBudget, Mode, Paper, as_mode, mode_from_spec, mode_spec
 from cmerl.errors import InputError
 from cmerl.kernels import Kernel, from_spec
+from cmerl.model_selection import MODELS
 from cmerl.optimism import Optimism
 from cmerl.rewards import RewardFunction
 from cmerl.spaces import Angles, StateSpace
@@ -25,6 +27,8 @@ from cmerl.spaces.resolution import rebind
 from cmerl.validation.numbers import check_constant, check_finite
 
 Auto = Literal["auto"]
+
+log = logging.getLogger("cmerl")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -224,8 +228,13 @@ def choose_model(given: Given, states: StateSpace, mode: Mode, most_dimensions: 
         raise InputError(
             "model='displacement' needs observations that are real numbers, bonus='practical' and time_homogeneous"
         )
-    named = (given.kernel, given.value_kernel)
-    automatic = all(isinstance(k, str) for k in named) and given.backend == "auto"
+    named = [name for name in ("kernel", "value_kernel") if not isinstance(getattr(given, name), str)]
+    if given.model == "displacement" and named:
+        log.warning(
+            "model='displacement' plans with kernels of its own, fitted to the data: %s shapes agent.embedding alone",
+            " and ".join(named),
+        )
+    automatic = not named and given.backend == "auto"
     return given.model if given.model != "auto" or (possible and automatic) else "direct"
 
 

@@ -53,13 +53,13 @@ def pessimistic_policy(agent: Algorithm1, data: Transitions) -> BoundedPolicy:
         views = [model.freeze() for model in agent.model.embeddings]
         assert agent.states.all_states is not None
         first = float(agent.states.all_states[0, 0])
-        task = planner.task(explore=False)
+        task = planner.task(explore=False, unseen="least")
         numbers: dict[str, Any] = {"episode": begun, "transitions": agent.model.n, "sign": -1.0}
         table = TablePlan(found.balls, found.Q, found.V, first, task, views, order, **numbers)
         return BoundedPolicy(
             table, **about, lower=found.lower, delta=found.delta, provable=True, statement=found.statement
         )
-    task = planner.task(explore=False)
+    task = planner.task(explore=False, unseen="least")
     floor = Ceilings(task.ceilings.cap, np.zeros_like(task.ceilings.prior))
     task = replace(task, optimistic=floor)
     plan = planner.parts.backward(agent.model.embeddings, task, episode=begun, order=order, sign=-1.0)

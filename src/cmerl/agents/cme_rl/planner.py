@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from cmerl.agents.cme_rl.options import Options
 from cmerl.agents.cme_rl.parts import Parts
 from cmerl.agents.cme_rl.transition_store import TransitionStore
-from cmerl.confidence import FailureBudget, Greedy, Problem
+from cmerl.confidence import FailureBudget, Greedy, Problem, Unseen
 from cmerl.finite import TablePlan
 from cmerl.kernels import Delta, StateAction
 from cmerl.optimism import Ceilings, Optimism, RangeCeiling, SeenCeiling, Situation
@@ -81,7 +81,7 @@ class Planner:
     parts: Parts = field(default_factory=Parts)
     balancing: Balancing | None = None
     counting: CountingPlanner | None = None
-    _plans: dict[tuple[bool, float], AnyPlan] = field(init=False, default_factory=dict)  # emptied by every update
+    _plans: dict[tuple[str, float], AnyPlan] = field(init=False, default_factory=dict)  # emptied by every update
     _unlimited: tuple[Plan, Plan] | None = field(init=False, default=None)  # a plan, and one without max_return
 
     def problem(self) -> Problem:
@@ -112,12 +112,13 @@ class Planner:
         """What is assumed where there are no data."""
         return self.optimism.ceilings(self.situation())
 
-    def situation(self, *, recent: int = 20, good: float = 0.75) -> Situation:
-        """Rewards and returns so far; good episodes are the best quarter of the last twenty."""
-        latest = self.latest(recent)
-        # Where states are finitely many each is tried on its own account: to hope for more than was seen tripled the
+    def situation(self) -> Situation:
+        """Rewards and returns so far, of which good episodes are a quantile of the latest."""
+        prize = self.options.settings.prize
+        latest = self.latest(prize.recent)
+        # Where states are finitely many each is tried on its own account: a margin over what was seen tripled the
         # regret of random worlds.
-        usual = float(np.quantile(latest, good)) if latest and self.all_states is None else None
+        usual = float(np.quantile(latest, prize.good)) if latest and self.all_states is None else None
         return Situation(self.rewards, self.horizon, self.now().learned, self.options.max_return, usual)
 
     @property
@@ -153,15 +154,20 @@ class Planner:
         """Everything that a plan depends on except the data."""
         return self.rewards.bounds, self.rewards.may_end, self.ceilings()
 
-    def task(self, *, explore: bool = True) -> Task:
-        """The planning task, of the current candidate if several are balanced."""
+    def task(self, *, explore: bool = True, unseen: Unseen = "mean") -> Task:
+        """The planning task, of the current candidate if several are balanced.
+
+        Args:
+            explore: with the optimism of the mode; greedy otherwise.
+            unseen: what a greedy plan assumes where there are no data.
+        """
         mode, problem = self.options.mode, self.problem()
         if self.balancing is not None:
             candidate = self.balancing.candidate()
             mode, problem = candidate.mode, candidate.problem(problem)
         return Task(
             problem=problem,
-            mode=mode if explore else Greedy(),
+            mode=mode if explore or isinstance(mode, Greedy) else Greedy(unseen=unseen),
             r_min=self._least(explore=explore),
             optimistic=self.ceilings(),
             known_reward=self.reward_beside_model,
@@ -182,18 +188,18 @@ class Planner:
         orders = np.tile(np.arange(len(self.actions)), (self.horizon, 1))
         return rng.permuted(orders, axis=1)
 
-    def plan(self, *, explore: bool = True, sign: float = 1.0) -> AnyPlan:
+    def plan(self, *, explore: bool = True, sign: float = 1.0, unseen: Unseen = "mean") -> AnyPlan:
         """The plan of the next episode, made once; one that has outlived its episode only breaks ties again."""
-        key = explore, sign
+        key = "optimistic" if explore else unseen, sign
         plan = self._plans.get(key)
         if plan is None or plan.episode != self.now().begun:
-            later = plan if isinstance(plan, Plan) else None
-            plan = self._plans[key] = self._make(self.task(explore=explore), self.order(), sign=sign, later=later)
+            later, task = plan if isinstance(plan, Plan) else None, self.task(explore=explore, unseen=unseen)
+            plan = self._plans[key] = self._make(task, self.order(), sign=sign, later=later)
         return plan
 
     def replan(self, step: int, replans: int) -> AnyPlan:
         """A plan for the steps from ``step`` on, which is the so many-th inside its episode."""
-        plan = self._plans[True, 1.0] = self._make(self.task(), self.order(replans), step)
+        plan = self._plans["optimistic", 1.0] = self._make(self.task(), self.order(replans), step)
         return plan
 
     def _make(
@@ -244,4 +250,4 @@ class Planner:
     @property
     def planned(self) -> bool:
         """Whether there is a plan that is being played."""
-        return (True, 1.0) in self._plans
+        return ("optimistic", 1.0) in self._plans

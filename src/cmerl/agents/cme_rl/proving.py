@@ -53,7 +53,7 @@ class Balancing:
 
     def evidence(self, pending: UpdateBuffer) -> dict[str, Any]:
         """Evidence of the pending episode about its candidate."""
-        plan, greedy = self._planner.plan(), self._planner.plan(explore=False)
+        plan, greedy = self._planner.plan(), self._planner.plan(explore=False, unseen="least")
         assert isinstance(plan, Plan)
         now, Z = self.now(), pending.state_actions
         turn, complete = now.turn(), pending.complete(self._planner.horizon)

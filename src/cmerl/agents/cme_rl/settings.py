@@ -14,9 +14,14 @@ from cmerl.optimism import PrizeCeiling
 
 RETIRED = {
     "Refined": {"difference", "known"},
-    "Selection": {"discount", "fewest_to_judge", "most_noise", "search_landmarks", "shrinking"},
+    "Selection": {"discount", "fewest_to_judge", "most_noise", "saturation", "search_landmarks", "shrinking"},
 }
 """Settings that saved agents may still name, and that no rule reads any more."""
+RENAMED = {
+    "PrizeCeiling": {"hope": "margin"},
+    "TerminalSettings": {"caution": "pessimism", "fear": "end_pessimism"},
+}
+"""Settings that saved agents may name by an older name."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,6 +80,7 @@ class Settings:
         updates: when to learn and when to replan.
         prize: the ceiling if only terminations pay.
         exploration_rate: episode t may spend this share of the spread of returns on exploration, divided by t.
+        usual_episodes: the latest episodes, whose median return exploration is compared with.
         exact_limit: number of distinct state-actions up to which backend "auto" stays exact.
         keep: number of transitions kept for selecting dictionaries and for saving.
         most_dimensions: largest number of columns for a displacement model.
@@ -87,6 +93,7 @@ class Settings:
     updates: Updates = field(default_factory=Updates)
     prize: PrizeCeiling = field(default_factory=PrizeCeiling)
     exploration_rate: float = 0.1
+    usual_episodes: int = 3
     exact_limit: int = 1000
     keep: int = 20_000
     most_dimensions: int = 32
@@ -106,7 +113,8 @@ class Settings:
 def _from_spec(cls: type, spec: dict[str, Any]) -> Any:
     """A settings object from its fields, nested ones included; a name that it does not have is an error."""
     hints = get_type_hints(cls)
-    spec = {name: value for name, value in spec.items() if name not in RETIRED.get(cls.__name__, ())}
+    renamed = RENAMED.get(cls.__name__, {})
+    spec = {renamed.get(k, k): value for k, value in spec.items() if k not in RETIRED.get(cls.__name__, ())}
     unknown = set(spec) - set(hints)
     if unknown:
         raise InputError(f"{cls.__name__} has no setting {', '.join(sorted(unknown))}")

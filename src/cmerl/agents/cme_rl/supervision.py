@@ -154,7 +154,7 @@ class Supervision:
             plans = _Greedy(policy, greedy).plans
             return Watch(supervisor, plans, data, lambda number: rng(12, number), episode)  # a branch of its own
 
-        own = {name: getattr(policy, name) for name in ("plan", "states", "actions", "actor", "seed", "spending")}
+        own = {name: getattr(policy, name) for name in ("plan", "states", "actions", "actor", "seed", "exploration")}
         return SupervisedPolicy(**own, watch=watch)
 
 

@@ -4,119 +4,32 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cmerl.acting import MPC, Actor, Greedy
-from cmerl.agents.cme_rl.default_kernels import (
-    automatic_kernel,
-    automatic_value_kernel,
-    seen_spread,
-    shared_fraction,
-    state_kernel,
-)
-from cmerl.agents.cme_rl.settings import Settings
+from cmerl.acting import Actor
+from cmerl.agents.cme_rl.recipe import BACKENDS, Recipe
 from cmerl.embedding import (
     CompressedEmbedding,
     ConditionalMeanEmbedding,
     DisplacementEmbedding,
-    ExactEmbedding,
     KernelEmbedding,
     Model,
-    compressed,
-    fourier,
     is_kernel_embedding,
-    nystrom,
 )
 from cmerl.errors import InputError
 from cmerl.growing import nested, part
-from cmerl.kernels import RBF, Delta, Kernel
-from cmerl.kernels.spec import from_spec, to_spec
-from cmerl.model_selection import Choice, choose_actor, displacement_is_better, returns_within
-from cmerl.objects import ObjectTable
-from cmerl.rewards import alike
+from cmerl.kernels.spec import to_spec
+from cmerl.model_selection import Choice, Selector
 from cmerl.rollback import all_or_nothing
-from cmerl.spaces import StateSpace
-from cmerl.spaces.resolution import rebind
 from cmerl.transitions import Transitions, concatenate
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.intp]
 
 log = logging.getLogger("cmerl")
-
-BACKENDS = ("auto", "exact", "compressed", "nystrom", "fourier")
-MODELS = ("auto", "direct", "displacement")
-
-
-@dataclass(frozen=True)
-class Recipe:
-    """The recipe of an embedding.
-
-    Attributes:
-        kernel: k_φ on state-actions, or None for ``automatic_kernel`` with ρ and widths from the data.
-        value_kernel: k_ψ on states, or None for ``automatic_value_kernel``.
-        lam: the ridge λ.
-        states: what the columns of a state are.
-        actions: the finite action set (A, d_a).
-        action_kernel: k_a of the automatic kernel.
-        backend: one of ``BACKENDS``.
-        model: one of ``MODELS``; a displacement needs numeric states, and no proof.
-        horizon: steps per episode, for which the action repeat of a displacement is chosen.
-        track_std: whether plans use σ.
-        provable: whether bounds must hold: then "auto" stays exact, and V is interpolated as it is.
-        seed: for random sketches.
-        settings: all numbers.
-        action_objects: the actions, where they are objects.
-        reward: the reward function of encoded states, actions and next states, or None to learn it.
-    """
-
-    kernel: Kernel | None
-    value_kernel: Kernel | None
-    lam: float
-    states: StateSpace
-    actions: FloatArray
-    action_kernel: Kernel
-    backend: str
-    track_std: bool
-    provable: bool
-    seed: int
-    model: str = "direct"
-    horizon: int = 1
-    settings: Settings = field(default_factory=Settings)
-    action_objects: ObjectTable | None = None
-    reward: Callable[[FloatArray, FloatArray, FloatArray], FloatArray] | None = None
-
-    def kernels(self, rho: float, spread: FloatArray) -> tuple[Kernel, Kernel]:
-        """k_φ and k_ψ, as given or as the data have it."""
-        about, dims = self.settings.kernels, self.actions.shape[1]
-        automatic = automatic_kernel(rho, self.states, spread, self.action_kernel, dims, about)
-        return self.kernel or automatic, self.value_kernel or automatic_value_kernel(self.states, spread, about)
-
-    def loaded(self, spec: dict[str, Any]) -> Kernel:
-        """A saved kernel, at the objects that were saved with it."""
-        return rebind(from_spec(spec), self.states, self.action_objects)
-
-    @property
-    def fixed(self) -> bool:
-        """Whether the data have no say in the kernels."""
-        return self.kernel is not None and self.value_kernel is not None
-
-    def make(self, kernel: Kernel, value_kernel: Kernel, backend: str) -> Model:
-        """An empty embedding."""
-        actions = self.actions
-        if backend == "compressed":
-            free, keep = not self.provable, self.settings.keep
-            return compressed(kernel, value_kernel, self.lam, actions, keep=keep, centre=free, single=free)
-        if backend == "nystrom":
-            return nystrom(kernel, self.lam, actions, keep=self.settings.keep, centre=not self.provable)
-        if backend == "fourier":
-            return fourier(kernel, self.lam, actions, seed=self.seed)
-        return ExactEmbedding(kernel, self.lam, actions, track_std=self.track_std)
 
 
 class TransitionStore:
@@ -129,19 +42,21 @@ class TransitionStore:
         if recipe.backend not in BACKENDS:
             raise InputError(f"backend {recipe.backend!r} is unknown: use one of {', '.join(BACKENDS)}")
         self.recipe = recipe
-        self.kernel, self.value_kernel = recipe.kernels(0.5, np.ones(recipe.states.dims))
+        self.kernel, self.value_kernel = recipe.kernels()
         self._count = count
         self._backend = "exact" if recipe.backend == "auto" else recipe.backend
         self.batches: list[tuple[IntArray, Transitions]] | None = []  # None once it was too long to keep
         self.n = 0
         self._ends: list[bool] = []  # whether an episode was over with each batch
-        self._doubled_at = 0  # the clock: everything is chosen anew when the data have doubled since
-        self._choice_due = False
-        self._chosen_at = 0  # batches that there were when an actor was chosen last
         self._log_is_needed = False
         self._starts: list[FloatArray] = []  # of the latest episodes
-        self.choice = Choice(None, Greedy(), {})
+        self.selector = Selector(recipe.model, recipe.horizon, recipe.lam, recipe.settings.selection)
         self._make()
+
+    @property
+    def choice(self) -> Choice:
+        """The present choice of model, action repeat and actor."""
+        return self.selector.choice
 
     @property
     def displacement(self) -> DisplacementEmbedding | None:
@@ -216,27 +131,18 @@ class TransitionStore:
             return
         self.batches.append((steps, batch))
         self._ends.append(end)
-        doubled = self.n >= 2 * self._doubled_at
-        if doubled:
-            self._doubled_at, self._choice_due = self.n, self.recipe.model != "direct"
-        adapted = doubled and self._adapt_kernels()
+        adapted = self.selector.doubled(self.n) and self._adapt_kernels()
         if self.displacement is None and (adapted or self._hand_over()):
             self._relearn()
-        if end and (self._choice_due or self._rewards_differ_now()):
-            self._choose_model()
+        if end and self.selector.due:
+            self._choose()
         if end and self._log_ends():
             self.batches = None
-
-    def _rewards_differ_now(self) -> bool:
-        """True if the first reward that differs came after actors were chosen with nothing to compare them by."""
-        model = self.displacement
-        return model is not None and not self.choice.compared and not alike(*model.reward_range)
 
     @property
     def due(self) -> bool:
         """Whether something waits for the end of an episode: a choice of the model, or of what to keep."""
-        doubled = self.recipe.model != "direct" and (self._choice_due or self.n >= 2 * self._doubled_at)
-        return self.batches is not None and (doubled or self._log_ends())
+        return self.batches is not None and (self.selector.waits(self.n) or self._log_ends())
 
     def keep_log(self) -> None:
         """Never drop the log, because it is needed elsewhere."""
@@ -255,42 +161,18 @@ class TransitionStore:
         """First states of the latest episodes (k, d)."""
         return np.array(self._starts).reshape(-1, self.recipe.states.dims)
 
-    def _choose_model(self) -> None:
-        """Ask the data whether displacements predict better, and how to act on plans made with them."""
-        self._choice_due = False
-        recipe, model = self.recipe, self.displacement
-        before = None if model is None else self.choice
+    def _choose(self) -> None:
+        """Let the selector choose, and plan with the model that it takes."""
+        before, data = self.displacement, self._all_data()
+        model = before
         if model is None:
-            model = self._make_displacement()
-            model.update(self._all_data())
-        wanted = recipe.model == "displacement" or displacement_is_better(
-            model, self.kernel, self.value_kernel, recipe.lam, recipe.settings.selection
-        )
-        if wanted:
-            starts = np.vstack(self._starts)
-            selection = recipe.settings.selection
-            played = self._played(selection.simulated_steps)
-            self.choice = choose_actor(model, recipe.horizon, starts, self.value_kernel, selection, before, played)
-            self._chosen_at = len(self.batches or ())
-            assert self.displacement is not None
+            model = self.recipe.displacement()
+            model.update(data)
+        self.selector.choose(model, (self.kernel, self.value_kernel), self.starts, self._all_steps(), data.rewards)
+        if self.displacement is not None:
             self.embeddings = [self.displacement]
         elif before is not None:
-            self.choice = Choice(None, Greedy(), {})
             self._relearn()
-
-    def _played(self, steps: int) -> FloatArray:
-        """Rewards of the first steps of each episode since the last choice (k,)."""
-        batches = (self.batches or [])[self._chosen_at :]
-        if not batches:
-            return np.zeros(0)
-        rewards = np.concatenate([batch.rewards for _, batch in batches])
-        return returns_within(np.concatenate([at for at, _ in batches]), rewards, steps)
-
-    def _make_displacement(self) -> DisplacementEmbedding:
-        recipe = self.recipe
-        categorical, settings = isinstance(recipe.action_kernel, Delta), recipe.settings.displacement
-        about: dict[str, Any] = {"categorical": categorical, "lam": recipe.lam, "reward": recipe.reward}
-        return DisplacementEmbedding(recipe.actions, settings=settings, **about)
 
     def tensors(self, state_dims: int) -> dict[str, NDArray[Any]]:
         """The log as arrays, or the embeddings once it was dropped; states have ``state_dims`` columns."""
@@ -323,16 +205,7 @@ class TransitionStore:
         """Embeddings as they are, and the kernels that they ended with."""
         kernels = {"kernel": to_spec(self.kernel), "value_kernel": to_spec(self.value_kernel)}
         backend = "displacement" if self.displacement is not None else self._backend
-        search = self.actor.value if isinstance(self.actor, MPC) else None
-        choice = self.choice
-        chosen = {
-            "search": search,
-            "reasons": choice.reasons,
-            "promised": choice.promised,
-            "saturated": choice.saturated,
-            "compared": choice.compared,
-        }
-        about = json.dumps({"n": self.n, "backend": backend, **chosen, **kernels})
+        about = json.dumps({"n": self.n, "backend": backend, **self.selector.spec(), **kernels})
         parts = {}
         for i, E in enumerate(self.embeddings):
             assert isinstance(E, CompressedEmbedding | DisplacementEmbedding)  # only they live without a log
@@ -346,11 +219,8 @@ class TransitionStore:
         self._starts = list(tensors["memory.starts"])
         self.kernel, self.value_kernel = (self.recipe.loaded(about[name]) for name in ("kernel", "value_kernel"))
         if about["backend"] == "displacement":
-            displacement = self._make_displacement()
-            searches = {mpc.value: mpc for mpc in self.recipe.settings.selection.searches}
-            actor = searches[about["search"]] if about["search"] else Greedy()
-            told = (about[name] for name in ("reasons", "promised", "saturated", "compared"))
-            self.choice = Choice(displacement, actor, *told)
+            displacement = self.recipe.displacement()
+            self.selector.restore(about, displacement)
             self.embeddings = [displacement]
         else:
             self._backend = about["backend"]
@@ -370,23 +240,20 @@ class TransitionStore:
         """All data again, in one go."""
         assert self.batches is not None
         self._make()
-        self._learn(np.concatenate([steps for steps, _ in self.batches]), self._all_data())
+        self._learn(self._all_steps(), self._all_data())
 
     def _all_data(self) -> Transitions:
         assert self.batches is not None
         return concatenate([batch for _, batch in self.batches])
 
+    def _all_steps(self) -> IntArray:
+        return np.concatenate([steps for steps, _ in self.batches or ()])
+
     def _adapt_kernels(self) -> bool:
         """Make kernels as wide as the data are, and let actions share as much as the data say."""
         if self.recipe.fixed:
             return False
-        data = self._all_data()
-        assert isinstance(data.next_states, np.ndarray)
-        recipe, settings = self.recipe, self.recipe.settings.kernels
-        spread = seen_spread(recipe.states, data.next_states, settings.sensible)
-        similarity = state_kernel(RBF, settings.width, recipe.states, spread, settings)
-        rho = shared_fraction(data, similarity, recipe.actions.shape[1], settings.shared)
-        kernels = self.recipe.kernels(rho, spread)
+        kernels = self.recipe.kernels(self._all_data())
         if kernels == (self.kernel, self.value_kernel):
             return False
         self.kernel, self.value_kernel = kernels

@@ -42,7 +42,7 @@ class Landmarks(Protocol):
         """Codes of states that were encoded before, or close to those; nothing changes."""
         ...
 
-    def bumps(self, centres: Points) -> Callable[[Points], FloatArray]:
+    def kernel_functions(self, centres: Points) -> Callable[[Points], FloatArray]:
         """Functions of states (c, k), of height 1, to try interpolation with; none where nothing is interpolated."""
         ...
 
@@ -78,7 +78,7 @@ class StateTable:
         """Ids of states that are known (k,)."""
         return self.points.find(Y)
 
-    def bumps(self, centres: Points) -> Callable[[Points], FloatArray]:
+    def kernel_functions(self, centres: Points) -> Callable[[Points], FloatArray]:
         """None: values are known everywhere."""
         return lambda states: np.zeros((0, len(states)))
 
@@ -124,7 +124,7 @@ class InterpolatedLandmarks:
         """Triangular coordinates ψ̃ (m_next, k)."""
         return self._dictionary.coordinates(Y)[0]
 
-    def bumps(self, centres: Points) -> Callable[[Points], FloatArray]:
+    def kernel_functions(self, centres: Points) -> Callable[[Points], FloatArray]:
         """k_ψ around the centres, of height 1."""
         kernel = self._dictionary.kernel
         height = kernel.diag(centres)[:, None]

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cmerl.embedding.compressed.dictionary import FrozenDictionary
 from cmerl.embedding.compressed.features import Features, FrozenFeatures
 from cmerl.embedding.compressed.landmarks import Landmarks
 from cmerl.embedding.exact.grids import Layout, by_action
@@ -242,6 +243,20 @@ class CompressedView:
     def mean_slope(self, coef: Sequence[FloatArray], z: FloatArray) -> FloatArray:
         """∂(α(z)ᵀy)/∂a (d_a,)."""
         return np.asarray(coef[0] @ self.features[0].slopes(z, self.layout.action_dims))
+
+    @property
+    def centres(self) -> list[FloatArray]:
+        """The points at whose kernels means are sums, in one array or in one for each action; none for a sketch."""
+        return [np.asarray(known.points) for known in self._dictionaries]
+
+    def weights_at_centres(self, coef: Sequence[FloatArray]) -> FloatArray:
+        """The mean of a target as weights (m,) on the kernel at ``centres``."""
+        pairs = zip(self._dictionaries, coef, strict=True)
+        return np.concatenate([known.factor.back_solve(np.asarray(c)) for known, c in pairs])
+
+    @property
+    def _dictionaries(self) -> list[FrozenDictionary]:
+        return [known for known in self.features if isinstance(known, FrozenDictionary)]
 
     def variance_slope(self, z: FloatArray) -> FloatArray:
         """∂σ²(z)/∂a (d_a,), of σ² = k(z, z) − ‖φ̃‖² + λφ̃ᵀM̃⁻¹φ̃."""

@@ -95,7 +95,7 @@ def sample_error(
 ) -> SampleError:
     """Both embeddings learn the sample alone, the sketch in the coordinates that it has now.
 
-    Means are compared for bumps k_ψ(·, s') around some next states, where V is interpolated, and for targets of
+    Means are compared for functions k_ψ(·, s') around some next states, where V is interpolated, and for targets of
     alternating sign, the roughest there are.
     """
     sample = _rows(sample, np.flatnonzero(~sample.terminated))
@@ -104,8 +104,9 @@ def sample_error(
     exact = ExactEmbedding(kernel, lam)
     exact.update(Transitions(sample.Z, sample.next_states, _signs(len(sample)), sample.terminated))
     codes = landmarks.codes(sample.next_states)
-    bumps = landmarks.bumps(take(sample.next_states, np.linspace(0, len(sample) - 1, functions).astype(np.intp)))
-    v_exact, v_landmarks = bumps(exact.support), bumps(landmarks.points.points)
+    tried = np.linspace(0, len(sample) - 1, functions).astype(np.intp)
+    values = landmarks.kernel_functions(take(sample.next_states, tried))
+    v_exact, v_landmarks = values(exact.support), values(landmarks.points.points)
     nothing = np.zeros(len(exact.support))
     mean = std = 0.0
     groups, X = router.assign(sample.Z)

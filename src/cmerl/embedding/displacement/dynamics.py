@@ -17,7 +17,7 @@ from cmerl.growing import Arrays, nested, part
 from cmerl.kernels.fitting import Fit, fit, squared_differences
 from cmerl.linalg import Cholesky
 from cmerl.searching.simulator import Ends, Simulator
-from cmerl.searching.values import Doubt
+from cmerl.searching.values import QueryNovelty
 
 FloatArray = NDArray[np.float64]
 SingleArray = NDArray[np.float32]
@@ -198,7 +198,7 @@ class Dynamics:
         self._width = float(np.sqrt(max(data.x.shape[1] / 2.0, 1.0)))  # more columns lie farther apart
         visited = np.vstack([data.x, data.y[~data.ended]]) / self._width
         self.state_novelty = Novelty(visited, lam, centres)
-        self.novelty_of = Doubt(self.state_novelty.kernel, self.state_novelty.known, self._width)
+        self.novelty_of = QueryNovelty(self.state_novelty.kernel, self.state_novelty.known, self._width)
         self.novelty = Novelty(np.hstack([data.x / self._width, action_gap * data.a]), lam, centres)
         self._action_gap = action_gap
         self.data = data
@@ -215,14 +215,14 @@ class Dynamics:
         self._range_over(actions)
 
     def _terminations(self, data: Motion, settings: DisplacementSettings) -> Ends | None:
-        """Where episodes end, as far as is known; ends are welcome if they pay more than many usual steps would."""
+        """Where episodes end, as far as is known; ``ends_pay`` if they pay more than many usual steps."""
         ends = data[data.ended]
-        self.ends_are_welcome = False
+        self.ends_pay = False
         if not len(ends):
             return None
         usual = float(data.r[~data.ended].mean()) if len(ends) < len(data) else 0.0
-        self.ends_are_welcome = float(ends.r.mean()) > settings.usual_steps * usual
-        within = settings.end_radius if self.ends_are_welcome else np.inf
+        self.ends_pay = float(ends.r.mean()) > settings.usual_steps * usual
+        within = settings.end_radius if self.ends_pay else np.inf
         return terminations(ends.y, ends.r, data.y[~data.ended], settings.survivors, within=within)
 
     def _range_over(self, actions: FloatArray) -> None:

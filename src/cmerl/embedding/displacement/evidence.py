@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from cmerl.embedding.displacement.regression import NUGGET, independent_points
 from cmerl.kernels.fitting import Fit
 from cmerl.linalg import Cholesky
-from cmerl.searching.bumps import Bumps
+from cmerl.searching.rbf_features import RBFFeatures
 
 FloatArray = NDArray[np.float64]
 
@@ -27,7 +27,7 @@ def smoother_weights(X: FloatArray, Xq: FloatArray, fit: Fit | None, centres: in
     if fit is None:
         return mean
     rows = independent_points(X / fit.lengthscales, centres)
-    kernel = Bumps(X[rows], fit.lengthscales)
+    kernel = RBFFeatures(X[rows], fit.lengthscales)
     Knm = kernel(X)
     moments = Knm.T @ Knm + fit.ridge * Knm[rows]
     factor = Cholesky.of(moments, NUGGET * float(np.trace(moments)) / len(moments))

@@ -108,6 +108,10 @@ class DisplacementView:
         """V at states in the units of the model (n,)."""
         return np.asarray(self.interpolant(there, single=True) @ coef.coef.astype(np.float32) + coef.mean)
 
+    def weights_at_landmarks(self, coef: Target) -> tuple[FloatArray, float]:
+        """V as weights (m,) on the kernel at the landmarks, and the mean that they are around."""
+        return coef.coef, coef.mean
+
     def interpolant(self, y: NDArray[Any], *, single: bool) -> NDArray[Any]:
         """k(y, landmarks) (q, m).
 

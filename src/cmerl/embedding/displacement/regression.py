@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cmerl.linalg import Cholesky, pivoted_rows
-from cmerl.searching.bumps import Bumps, left_open
+from cmerl.searching.rbf_features import RBFFeatures, posterior_variance
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.intp]
@@ -61,7 +61,7 @@ def independent_points(X: FloatArray, count: int, *, implied: float = 1e-6) -> I
         implied: a function of which the others leave less than this is not needed.
     """
     rows, _ = farthest_points(X, count, apart=1e-3)
-    return np.asarray(rows[pivoted_rows(Bumps(X[rows])(X[rows]), implied)])
+    return np.asarray(rows[pivoted_rows(RBFFeatures(X[rows])(X[rows]), implied)])
 
 
 class Novelty:
@@ -79,7 +79,7 @@ class Novelty:
 
     def __init__(self, X: FloatArray, ridge: float, centres: int) -> None:
         rows = independent_points(X, centres)
-        self.kernel = Bumps(X[rows])
+        self.kernel = RBFFeatures(X[rows])
         K = self.kernel(X)
         basis = Cholesky.of(K[rows], NUGGET)
         half = basis.half_solve(K.T @ K)
@@ -92,9 +92,9 @@ class Novelty:
 
     def __call__(self, X: NDArray[Any]) -> FloatArray:
         """σ² (…,) at X (…, d)."""
-        return left_open(self.kernel(X), self.known)
+        return posterior_variance(self.kernel(X), self.known)
 
     def of_actions(self, actions: FloatArray) -> Callable[[FloatArray], FloatArray]:
         """σ² (A, q) of every action (A, e) at states (q, d)."""
         kernel, own = self.kernel.split(actions)
-        return lambda states: left_open(kernel(states) * own[:, None, :], self.known)
+        return lambda states: posterior_variance(kernel(states) * own[:, None, :], self.known)

@@ -18,8 +18,8 @@ class DisplacementSettings:
         reach: steps ahead at which landmarks are put, so that V is known where plans lead.
         smoothness: lengthscale of V over the distance between landmarks.
         survivors: states kept to tell terminations from.
-        usual_steps: an end is welcome if it pays more than so many steps do on average.
-        end_radius: standard deviations around the ends seen within which welcome ends are expected.
+        usual_steps: an end pays if it brings more than so many steps do on average.
+        end_radius: standard deviations around the ends seen within which ends that pay are expected.
         far: standard deviations beyond which a new state triggers new scales and kernels at once.
         depths: least and most steps that a search looks ahead.
         open_loop_error: standard deviations of the state by which predictions may be wrong at that depth.

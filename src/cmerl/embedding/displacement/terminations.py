@@ -1,7 +1,7 @@
 """Terminations: beyond limits that no other state has crossed, else by the nearest neighbour.
 
-Few terminations leave much open, and the worse case is assumed. Costly ones lie everywhere beyond a limit. Welcome
-ones lie only near those seen: a plan would otherwise look for them far away, where there may be none.
+Few terminations leave much open, and the worse case is assumed. Costly ones lie everywhere beyond a limit. Ones
+that pay lie only near those seen: a plan would otherwise look for them far away, where there may be none.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def terminations(
         rewards: what that paid (n,).
         alive: states that did not (m, d).
         survivors: most of those that are kept to tell ends from.
-        within: distance from the box around ``ended`` within which states may end, where that is welcome; infinite
+        within: distance from the box around ``ended`` within which states may end, where ends pay; infinite
             where it costs.
     """
     if not len(alive):

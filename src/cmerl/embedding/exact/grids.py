@@ -136,6 +136,15 @@ class ExactView:
         """∂(α(z)ᵀy)/∂a (d_a,)."""
         return np.asarray(coef[0].full @ self._kernel_slopes(z))
 
+    @property
+    def centres(self) -> list[FloatArray]:
+        """The points at whose kernels means are sums, in one array or in one for each action."""
+        return [np.asarray(known.points) for known in self.regressions]
+
+    def weights_at_centres(self, coef: Sequence[Regressed]) -> FloatArray:
+        """The mean of a target as weights (m,) on the kernel at ``centres``."""
+        return np.concatenate([regressed.full for regressed in coef])
+
     def variance_slope(self, z: FloatArray) -> FloatArray:
         """∂σ²(z)/∂a (d_a,)."""
         known = self.regressions[0]

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 FloatArray = NDArray[np.float64]
 
 
-class Bumps:
+class RBFFeatures:
     """RBF functions at fixed centres: what does not depend on the query is computed once.
 
     −½‖p − q‖² = ⟨(p, ½‖p‖², 1), (q, −1, −½‖q‖²)⟩; with the mean of the centres as origin little cancels.
@@ -40,15 +40,15 @@ class Bumps:
         np.exp(K, out=K)
         return np.asarray(K.reshape(*X.shape[:-1], -1))
 
-    def split(self, actions: FloatArray, *, single: bool = False) -> tuple[Bumps, FloatArray]:
-        """The bumps of states, and those of given actions (A, e), the last columns: (A, m). k is their product."""
+    def split(self, actions: FloatArray, *, single: bool = False) -> tuple[RBFFeatures, FloatArray]:
+        """The features of states, and those of given actions (A, e), the last columns: (A, m). k is their product."""
         d = self.centres.shape[1] - actions.shape[1]
         scales = np.broadcast_to(self._scales, self.centres.shape[1])
-        states = Bumps(self.centres[:, :d], scales[:d], single=single)
-        return states, Bumps(self.centres[:, d:], scales[d:])(actions)
+        states = RBFFeatures(self.centres[:, :d], scales[:d], single=single)
+        return states, RBFFeatures(self.centres[:, d:], scales[d:])(actions)
 
 
-def left_open(K: FloatArray, known: FloatArray) -> FloatArray:
+def posterior_variance(K: FloatArray, known: FloatArray) -> FloatArray:
     """1 − kᵀ A k (…,) within [0, 1], for kernels (…, m) and A (m, m)."""
     rows = K.reshape(-1, K.shape[-1])
     variance: FloatArray = 1.0 - np.einsum("ij,ij->i", rows @ known, rows)

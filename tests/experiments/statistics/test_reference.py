@@ -11,7 +11,7 @@ import pytest
 from cmerl.experiments.statistics import confidence_sequence, interquartile_mean, probability_of_improvement
 from cmerl.experiments.statistics.anytime import FRACTIONS, log_wealth
 
-SAID = json.loads((Path(__file__).parents[1] / "fixtures" / "statistics.json").read_text())
+SAID = json.loads((Path(__file__).parents[2] / "fixtures" / "statistics.json").read_text())
 A, B = (np.array(SAID[name]).T for name in "ab")  # environments × runs
 X, BOUNDS = np.array(SAID["differences"]), tuple(SAID["bounds"])
 

@@ -1,0 +1,178 @@
+"""Action repeat and actor: what does best in simulation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from walks import learned, varied, walk
+
+from cmerl.acting import MPC
+from cmerl.acting import Greedy as ActGreedily
+from cmerl.embedding import DisplacementEmbedding
+from cmerl.kernels import Matern
+from cmerl.model_selection import Choice, Selection, actors, choose_actor
+from cmerl.model_selection.actors import returns_within
+
+
+def chosen(
+    model: DisplacementEmbedding,
+    starts: int = 1,
+    now: Choice | None = None,
+    played: np.ndarray | None = None,
+    **settings: Any,
+) -> Choice:
+    places, selection = np.full((starts, 2), 0.5), Selection(**settings)
+    return choose_actor(model, 10, places, Matern(1.5, 0.1), selection, now, played)
+
+
+def repeat_of(choice: Choice) -> int:
+    assert choice.displacement is not None
+    return choice.displacement.repeat
+
+
+def test_where_nothing_differs_actions_are_held_longest() -> None:
+    found = chosen(learned(walk(0.0)))
+    assert (repeat_of(found), found.actor) == (5, ActGreedily())
+
+
+NOISE = np.array([-2.0, 2.0, -1.0, 1.0])  # differs from start to start and sums to 0
+
+
+@pytest.mark.parametrize(
+    ("means", "expected"),
+    [
+        ((-5.0, -4.0, -4.5, -6.0), 2),  # the best, however little certain that is
+        ((-4.0, -4.5, -4.5, -4.0), 5),  # the longer of two that are as good
+        ((-3.9, -4.0, -4.5, -5.0), 1),
+    ],
+)
+def test_the_first_repeat_is_what_does_best(
+    means: tuple[float, ...], expected: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    returns = np.array(means)[:, None] + NOISE * np.arange(4)[:, None]
+    monkeypatch.setattr(actors, "simulate", lambda *_: returns)
+    assert repeat_of(chosen(varied(), 4)) == expected
+
+
+@pytest.mark.parametrize(("gain", "expected"), [(0.7, 2), (1.0, 3)])  # the standard error is √(10/3)/2 = 0.91
+def test_a_repeat_that_was_chosen_is_left_for_a_gain_beyond_its_standard_error(
+    gain: float, expected: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = Choice(varied().with_repeat(2), ActGreedily(), {})
+    monkeypatch.setattr(actors, "simulate", lambda *_: np.stack([NOISE - 9.0, 0.0 * NOISE, NOISE + gain]))
+    assert repeat_of(chosen(now.displacement, 4, now)) == expected
+
+
+def test_a_repeat_that_was_chosen_is_compared_with_its_neighbours_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    def simulated(embedding: Any, plans: dict[int, Any], starts: Any, *_: int) -> np.ndarray:
+        asked.append(tuple(plans))
+        best = len(plans) - 1 if len(asked) == 1 else 0
+        return np.where(np.arange(len(plans)) == best, 1.0, 0.0)[:, None] + np.zeros(len(starts))
+
+    monkeypatch.setattr(actors, "simulate", simulated)
+    now = chosen(varied(), 4)
+    repeats = [repeat_of(now)]
+    for _ in range(4):
+        now = chosen(now.displacement, 4, now)
+        repeats.append(repeat_of(now))
+    assert asked == [(1, 2, 3, 5), (3, 5), (2, 3, 5), (1, 2, 3), (1, 2)]
+    assert repeats == [5, 3, 2, 1, 1]
+
+
+def test_a_repeat_that_is_no_candidate_is_compared_with_nothing_and_all_candidates_are_tried() -> None:
+    model = varied().with_repeat(4)
+    found = chosen(model, 2, Choice(model, ActGreedily(), {}))
+    afresh = chosen(model, 2)
+    assert repeat_of(found) == repeat_of(afresh) in Selection().repeats
+    assert found.reasons == afresh.reasons
+
+
+def test_repeats_are_compared_with_nothing_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = {}
+
+    def simulated(embedding: Any, plans: dict[int, Any], starts: Any, *_: int) -> np.ndarray:
+        asked.update({0: embedding.view, **{k: plan.views[0] for k, plan in plans.items()}})
+        return np.zeros((len(plans), len(starts)))
+
+    monkeypatch.setattr(actors, "simulate", simulated)
+    embedding = learned(walk(0.0))
+    chosen(embedding)
+    assert all(view.sure for view in asked.values())
+    assert [view.repeat for k, view in asked.items() if k] == [k for k in asked if k] == list(Selection().repeats)
+    assert not embedding.view.sure
+
+
+FITTED, PLANNED = MPC(value="fitted"), MPC(value="plan")
+
+
+@pytest.mark.parametrize(
+    ("now", "gains", "expected"),
+    [
+        (None, {}, FITTED),  # as good as any: the search with a value of its own
+        (None, {PLANNED: 1.0}, PLANNED),
+        (None, {FITTED: -1.0}, ActGreedily()),  # the simplest of those that are as good
+        (None, {FITTED: -1.0, PLANNED: -0.5}, ActGreedily()),
+        (PLANNED, {}, PLANNED),  # no gain, no change
+        (PLANNED, {FITTED: 0.5}, FITTED),
+        (ActGreedily(), {FITTED: 0.5, PLANNED: 0.7}, PLANNED),
+    ],
+)
+def test_an_actor_is_left_for_one_that_does_better_in_simulation(
+    now: Any, gains: dict[Any, float], expected: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, base = varied().with_repeat(5), np.array([-5.0, -9.0, -7.0])
+    monkeypatch.setattr(actors, "simulate", lambda model, plans, *_: np.tile(base, (len(plans), 1)))
+    monkeypatch.setattr(actors, "simulate_search", lambda mpc, *_: base + gains.get(mpc, 0.0))
+    before = None if now is None else Choice(model, now, {}, compared=True)
+    found = chosen(model, 3, before)
+    assert (repeat_of(found), found.actor, found.compared) == (5, expected, True)
+    assert found.promised == pytest.approx(-7.0 + gains.get(expected, 0.0))
+    assert "plan alone -7" in found.reasons["simulated returns"]
+
+
+def test_a_gain_within_its_standard_error_or_from_one_start_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = varied().with_repeat(5)
+    for starts, gains in ((3, np.array([-2.0, 1.0, 2.0])), (1, np.array([5.0]))):
+        zeros = np.zeros(starts)
+        monkeypatch.setattr(actors, "simulate", lambda model, plans, *_, z=zeros: np.tile(z, (len(plans), 1)))
+        monkeypatch.setattr(actors, "simulate_search", lambda mpc, *_, g=gains: g if mpc == PLANNED else 0.0 * g)
+        assert chosen(model, starts).actor == FITTED
+
+
+@pytest.mark.parametrize(
+    ("played", "expected"),
+    [
+        ([-5.1, -9.1, -7.1], FITTED),  # simulations are right to 0.1
+        ([-7.1], FITTED),  # that of the last start was
+        ([-6.0, -10.0, -8.0], PLANNED),  # they promise 1 too much
+        ([-4.0, -8.0, -6.0], PLANNED),
+        ([-8.0], PLANNED),
+        ([99.0, -5.1, -9.1, -7.1], FITTED),  # the first start is not simulated any more
+        ([], FITTED),
+    ],
+)
+def test_a_gain_must_exceed_what_simulations_are_wrong_by(
+    played: list[float], expected: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, base = varied().with_repeat(5), np.array([-5.0, -9.0, -7.0])
+    monkeypatch.setattr(actors, "simulate", lambda model, plans, *_: np.tile(base - 9, (len(plans), 1)))
+    monkeypatch.setattr(actors, "simulate_search", lambda mpc, *_: base + 0.5 * (mpc == FITTED))
+    before = Choice(model, PLANNED, {}, compared=True)
+    assert chosen(model, 3, before, np.array(played)).actor == expected
+
+
+def test_what_was_played_is_summed_within_the_steps_that_are_simulated() -> None:
+    steps = np.array([4, 5, 0, 1, 2, 3, 0, 1])  # an episode that had begun before, and two more
+    rewards = np.array([9.0, 9.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0])
+    np.testing.assert_array_equal(returns_within(steps, rewards, 3), [6.0, 11.0])
+    assert len(returns_within(steps[:2], rewards[:2], 3)) == 0
+
+
+def test_where_all_rewards_are_alike_nothing_is_searched_for_and_nothing_is_lost_by_exploring() -> None:
+    found = chosen(learned(walk(0.0)))
+    assert (found.actor, found.compared) == (ActGreedily(), False)
+    assert found.promised == pytest.approx(-10.0)

@@ -1,0 +1,113 @@
+"""The selector: one clock, a choice at the end of an episode, and the first reward that differs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from walks import learned, walk
+
+from cmerl.acting import MPC, Greedy
+from cmerl.embedding import DisplacementEmbedding
+from cmerl.kernels import RBF, Matern
+from cmerl.model_selection import Choice, Selection, Selector, selector
+from cmerl.transitions import Transitions
+
+KERNELS = RBF(0.1), Matern(1.5, 0.1)
+STARTS = np.full((2, 2), 0.5)
+
+
+def made(model: str = "auto", **settings: Any) -> Selector:
+    return Selector(model, 10, 0.1, Selection(**settings))
+
+
+def choose(held: Selector, data: Transitions, model: DisplacementEmbedding | None = None) -> None:
+    steps = np.arange(len(data), dtype=np.intp) % 10
+    held.choose(model or learned(data), KERNELS, STARTS, steps, data.rewards)
+
+
+def test_the_clock_strikes_at_the_first_data_and_then_whenever_they_have_doubled() -> None:
+    held = made()
+    struck = [n for n in range(1, 101) if held.doubled(n)]
+    assert struck == [1, 2, 4, 8, 16, 32, 64]
+    uneven = made()
+    assert [n for n in (30, 50, 59, 60, 100, 121) if uneven.doubled(n)] == [30, 60, 121]
+
+
+def test_a_choice_waits_for_the_end_of_an_episode_and_is_made_once() -> None:
+    held, data = made(), walk(0.0)
+    assert not held.due  # nothing was seen
+    assert held.waits(1)  # the first data will be as many as ever
+    held.doubled(len(data))
+    assert held.due
+    choose(held, data)
+    assert held.choice.displacement is not None
+    assert not held.due
+    assert not held.waits(2 * len(data) - 1)
+    assert held.waits(2 * len(data))
+
+
+def test_a_model_that_was_given_leaves_nothing_to_choose() -> None:
+    held = made("direct")
+    assert held.doubled(30)  # kernels follow the same clock
+    assert not held.due
+    assert not held.waits(60)
+
+
+@pytest.mark.parametrize(("model", "found"), [("auto", False), ("displacement", True)])
+def test_a_displacement_that_was_asked_for_is_not_compared(model: str, found: bool) -> None:
+    held = made(model)
+    choose(held, walk(0.1))  # too noisy to be chosen
+    assert (held.choice.displacement is not None) is found
+
+
+def test_a_displacement_is_given_up_when_the_data_speak_against_it() -> None:
+    held = made()
+    choose(held, walk(0.0))
+    assert held.choice.displacement is not None
+    choose(held, walk(0.1))
+    assert held.choice.displacement is None
+    assert held.choice.actor == Greedy()
+
+
+def test_the_first_reward_that_differs_calls_for_a_choice_at_once() -> None:
+    held, data = made(), walk(0.0)
+    held.doubled(len(data))
+    choose(held, data)  # every step pays −1
+    model = held.choice.displacement
+    assert model is not None
+    assert not held.choice.compared
+    assert not held.due
+    model.update(replace(data[:1], rewards=np.array([5.0])))
+    assert held.due
+    choose(held, data, model)
+    assert held.choice.compared
+    assert not held.due
+
+
+def test_what_was_played_counts_from_the_last_choice_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[list[float]] = []
+
+    def chosen(model: Any, horizon: int, starts: Any, kernel: Any, settings: Any, before: Any, played: Any) -> Choice:
+        asked.append(played.tolist())
+        assert (before is None) is (len(asked) == 1)
+        return Choice(model, Greedy(), {})
+
+    monkeypatch.setattr(selector, "choose_actor", chosen)
+    held, data = made("displacement", simulated_steps=2), walk(0.0, 6)
+    model = learned(data)
+    steps, rewards = np.array([0, 1, 2, 0, 1, 0]), np.array([1.0, 2.0, 9.0, 3.0, 4.0, 5.0])
+    held.choose(model, KERNELS, STARTS, steps[:3], rewards[:3])
+    held.choose(model, KERNELS, STARTS, steps, rewards)
+    assert asked == [[3.0], [7.0, 5.0]]  # of each episode the first two steps
+
+
+@pytest.mark.parametrize("actor", [Greedy(), *Selection().searches], ids=["plan", "plan value", "fitted value"])
+def test_a_choice_goes_through_json(actor: Greedy | MPC) -> None:
+    held, again, model = made(), made(), learned(walk(0.0))
+    held.choice = Choice(model, actor, {"action repeat": "1: −3"}, -3.0, True)
+    again.restore(held.spec(), model)
+    for name in ("displacement", "actor", "reasons", "promised", "compared"):
+        assert getattr(again.choice, name) == getattr(held.choice, name)

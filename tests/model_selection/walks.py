@@ -1,0 +1,32 @@
+"""Transitions of small made-up walks, and displacements learned from them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from cmerl.embedding import DisplacementEmbedding
+from cmerl.transitions import Transitions
+
+ACTIONS = np.arange(2.0)[:, None]
+
+
+def walk(noise: float, n: int = 150, seed: int = 0) -> Transitions:
+    rng = np.random.default_rng(seed)
+    states, actions = rng.random((n, 2)), rng.integers(2, size=(n, 1))
+    push = np.hstack([0.1 * actions - 0.05, 0.1 * states[:, :1] - 0.05])
+    nexts = states + push + noise * rng.normal(size=(n, 2))
+    return Transitions.of(np.hstack([states, actions]), nexts, -np.ones(n))
+
+
+def learned(data: Transitions) -> DisplacementEmbedding:
+    embedding = DisplacementEmbedding(ACTIONS, categorical=True)
+    embedding.update(data)
+    return embedding
+
+
+def varied(n: int = 150) -> DisplacementEmbedding:
+    """A walk whose steps cost up to 2."""
+    data = walk(0.0, n)
+    return learned(replace(data, rewards=np.where(np.arange(n) % 2, -2.0, 0.0)))

@@ -1,0 +1,75 @@
+"""Scores of sequences, and searches that continue from one another."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from cmerl.searching.episode import Searches, scorer
+from cmerl.searching.icem import Channels, Search
+
+
+def step(x: np.ndarray, a: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """A walk that pays the action and ends beyond 2."""
+    y = x + a
+    return y, a[:, 0], y[:, 0] > 2.0
+
+
+def value(y: np.ndarray) -> np.ndarray:
+    return np.asarray(10.0 * y[:, 0], dtype=np.float32)
+
+
+def test_a_sequence_is_worth_what_it_earns_and_the_value_of_where_it_leads() -> None:
+    sequences = np.array([[[[1.0], [0.5], [9.0]], [[1.0], [2.0], [9.0]]]], np.float32)  # two steps of three count
+    x = np.zeros((1, 1), np.float32)
+    score = scorer(step, x, 2, 0.5, value)
+    mean, optimistic = score(sequences)
+    np.testing.assert_allclose(mean, [[1.0 + 0.5 * 0.5 + 0.25 * 15.0, 1.0 + 0.5 * 2.0]])  # the second has ended
+    assert optimistic is None
+    twice, upper = scorer(step, x, 2, 0.5, value, lambda y: 2.0 * value(y))(sequences)
+    np.testing.assert_array_equal(twice, mean)
+    np.testing.assert_allclose(upper, [[1.0 + 0.25 + 0.25 * 30.0, 2.0]])
+
+
+def test_at_the_end_of_an_episode_nothing_follows() -> None:
+    mean, optimistic = scorer(step, np.zeros((1, 1), np.float32), 1, 0.5, None)(
+        np.full((1, 1, 1, 1), 0.5, np.float32)
+    )
+    assert mean.item() == 0.5
+    assert optimistic is None
+
+
+def searches(every: int) -> Searches:
+    return Searches(Channels(continuous=1), Search(samples=4, rounds=1, first_rounds=1), every, 6, 10, (3,))
+
+
+@pytest.mark.parametrize("every", [1, 2, 3])
+def test_a_search_is_made_every_few_steps_and_continues_from_the_last(every: int) -> None:
+    held = searches(every)
+    assert held.due(1, 0)
+    assert not held.goes_on(1, 0)
+    made = []
+    for at in range(7):
+        if held.due(1, at):
+            assert held.goes_on(1, at) is (at > 0)
+            held.search(scorer(step, np.zeros((1, 1), np.float32), 6, 1.0, None), 1, at, 0.0, None)
+            made.append(at)
+        np.testing.assert_array_equal(held.features(at), np.clip(held.found.best[:, at - held.decided], -1, 1))
+    assert made == list(range(0, 7, every))
+
+
+def test_a_step_back_or_other_states_begin_anew() -> None:
+    held, score = searches(2), scorer(step, np.zeros((1, 1), np.float32), 6, 1.0, None)
+    held.search(score, 1, 4, 0.0, None)
+    assert not held.due(1, 5)
+    assert held.due(1, 4)
+    assert held.due(1, 3)
+    assert held.due(2, 5)
+    assert not held.goes_on(2, 6)
+    assert not held.goes_on(1, 7)
+
+
+def test_the_same_seed_finds_the_same() -> None:
+    score = scorer(step, np.zeros((1, 1), np.float32), 6, 1.0, value)
+    one, other = (searches(1).search(score, 1, 0, 0.0, None) for _ in range(2))
+    np.testing.assert_array_equal(one.best, other.best)
