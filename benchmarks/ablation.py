@@ -32,7 +32,7 @@ import cmerl
 from cmerl.acting import MPC, Greedy
 from cmerl.agents import Settings
 from cmerl.optimism import RangeCeiling
-from cmerl.wrappers import GoalReward
+from cmerl.wrappers import ActionNoise, GoalReward
 
 RESULTS = Path(__file__).parent / "results" / "ablation.json"
 DEFAULT = Settings()
@@ -87,6 +87,7 @@ TASKS = {
     "LQ, coloured": Task(lambda: Coloured(world("LinearQuadratic")()), 12, 6),
     "MountainCar": Task(limited("MountainCar-v0", 200), 4, 3),
     "goal only": Task(lambda: GoalReward(gymnasium.make("MountainCar-v0")), 4, 3),
+    "wind": Task(lambda: ActionNoise(limited("MountainCarContinuous-v0", 200)(), 0.5), 4, 2),
     "CartPole": Task(limited("CartPole-v1", 100), 3, 2),
     "Pendulum": Task(limited("Pendulum-v1", 60), 4, 3),
     "PILCO": Task(world("PilcoCartPole"), 4, 2),
@@ -148,6 +149,9 @@ RULES: dict[str, Rule] = {
     "actors compared from few starts": Rule(SMOOTH, {"selection.starts": 2, "selection.search_starts": 1}),
     "simulations disturbed by one residual": Rule(SMOOTH, {"selection.near": 1}),
     "simulations half as long": Rule(SMOOTH, {"selection.simulated_steps": 50}),
+    "costs of actions are rewards like any other": Rule(
+        ("wind", "MountainCar", "Pendulum"), {"displacement.state_dependence": False}
+    ),
     "no exploration account": Rule((*SMOOTH, "goal only"), {"exploration_rate": 0.0}),
     "exploration compared with the last return alone": Rule((*SMOOTH, "goal only"), {"usual_episodes": 1}),
     "ten times the exploration": Rule((*SMOOTH, "goal only"), {"exploration_rate": 1.0}),
@@ -185,6 +189,9 @@ RULES: dict[str, Rule] = {
     "terminal value of a nearer future": Rule(SMOOTH, {f"{TERMINAL}.longest": 30}),
     "half the centres": Rule(SMOOTH, {"displacement.centres": 100}),
     "likelihood of half the rows": Rule(SMOOTH, {"displacement.fit_rows": 100}),
+    "kernel of rewards from a smooth start only": Rule(
+        ("PBall2D", "Pendulum", "PILCO"), {"displacement.reward_starts": (2.0,)}
+    ),
     "half the landmarks": Rule(SMOOTH, {"displacement.landmarks": 150}, about=("displacement.most_weights",)),
     "no landmarks ahead of the data": Rule(SMOOTH, {"displacement.reach": 1}),
     "rougher values": Rule(SMOOTH, {"displacement.smoothness": 2.0}),
@@ -195,6 +202,9 @@ RULES: dict[str, Rule] = {
         about=("displacement.usual_steps",),
     ),
     "no new scales before the data have doubled": Rule(SMOOTH, {"displacement.far": np.inf}),
+    "no new kernel of rewards before the data have doubled": Rule(
+        ("PBall2D", "TwoRooms", "PILCO"), {"displacement.reward_surprise": np.inf}
+    ),
     "one depth for all searches": Rule(
         SMOOTH, {"displacement.depths": (15, 15)}, about=("displacement.open_loop_error",)
     ),

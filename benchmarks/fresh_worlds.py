@@ -194,7 +194,67 @@ class PointGoal(Plant):
         return np.concatenate([p, v]), 10.0 if there else -0.01 * float(u @ u), there
 
 
-WORLDS = (TwoTanks, Quadrotor, BallAndBeam, Fishery, RotaryPendulum, Glucose, PointGoal)
+class NoisyPoint(Plant):
+    """A point is pushed about by the wind and by an effort that costs; one place pays, and no episode ends."""
+
+    horizon, episodes, noise = 60, 12, np.array([0.005, 0.005, 0.004, 0.004])
+    actions = spaces.Box(-1.0, 1.0, (2,), np.float64)
+
+    def start(self, rng: np.random.Generator) -> Array:
+        return np.concatenate([0.05 * rng.normal(size=2), np.zeros(2)])
+
+    def motion(self, x: Array, u: Array) -> tuple[Array, float, bool]:
+        v = 0.85 * x[2:] + 0.03 * u
+        p = np.clip(x[:2] + v, -1.0, 1.0)
+        there = bool(np.hypot(*(p - np.array([-0.6, 0.7]))) < 0.25)
+        return np.concatenate([p, v]), 1.0 * there - 0.05 * float(u @ u), False
+
+
+class TwoLevers(Plant):
+    """A lever warms a bath, which pays a little; the other charges a coil, which pays a lot once it is full."""
+
+    horizon, episodes = 80, 15
+    actions = spaces.Box(-1.0, 1.0, (2,), np.float64)
+
+    def start(self, rng: np.random.Generator) -> Array:
+        return np.array([rng.uniform(0.0, 0.1), rng.uniform(0.0, 0.1)])
+
+    def motion(self, x: Array, u: Array) -> tuple[Array, float, bool]:
+        warmth, charge = x
+        warmth = float(np.clip(0.95 * warmth + 0.1 * max(u[0], 0.0), 0.0, 2.0))
+        charge = float(np.clip(charge + 0.04 * u[1] - 0.02 * warmth * charge, 0.0, 1.5))
+        return np.array([warmth, charge]), 0.1 * warmth + 2.0 * (charge > 1.0) - 0.02 * float(u @ u), False
+
+
+class SlowTank(Plant):
+    """A feed must be bought now for a culture that grows slowly and pays only when it is dense."""
+
+    horizon, episodes, noise = 100, 12, 0.003
+    actions = spaces.Discrete(4)
+
+    def start(self, rng: np.random.Generator) -> Array:
+        return np.array([0.1, rng.uniform(0.1, 0.2)])
+
+    def motion(self, x: Array, u: Array) -> tuple[Array, float, bool]:
+        food, cells = np.maximum(x, 0.0)
+        feed = u[0] / 3.0
+        eaten = 0.3 * food * cells
+        y = np.array([0.97 * food + 0.1 * feed - eaten, cells * 0.985 + 0.6 * eaten])
+        return np.clip(y, 0.0, 3.0), 3.0 * max(cells - 0.6, 0.0) - 0.05 * feed, False
+
+
+WORLDS = (
+    TwoTanks,
+    Quadrotor,
+    BallAndBeam,
+    Fishery,
+    RotaryPendulum,
+    Glucose,
+    PointGoal,
+    NoisyPoint,
+    TwoLevers,
+    SlowTank,
+)
 
 
 def random_play(world: type[Plant], episodes: int = 20) -> float:

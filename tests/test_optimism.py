@@ -181,6 +181,25 @@ def test_what_was_seen_and_a_margin(rewards: list, episodes: int, expected: Outl
         assert vars(outlook) == pytest.approx(vars(expected))
 
 
+def test_while_no_reward_depends_on_the_state_a_step_may_pay_for_a_whole_episode() -> None:
+    rewards = RewardRange("auto", may_end=False)
+    for reward in (-0.1, -0.05, 0.0):
+        rewards.see(reward)
+    known, unknown = (SeenCeiling().outlook(Situation(rewards, 20, 5, places_pay=p)) for p in (True, False))
+    assert known == Outlook(0.0, pytest.approx(0.1 / 5.0))
+    assert unknown == Outlook(0.0, pytest.approx(0.1 * 20.0))
+
+
+@pytest.mark.parametrize("unit", [1e-3, 1.0, 1e4])
+def test_while_no_reward_depends_on_the_state_what_actions_cost_gives_the_unit(unit: float) -> None:
+    rewards = RewardRange("auto", may_end=False)
+    for reward in (-1.0, -0.5, 0.0):
+        rewards.see(unit * reward)
+    found = SeenCeiling().ceilings(Situation(rewards, 20, 5, places_pay=False))
+    assert found.cap[0] == pytest.approx(20 * 21 * unit)
+    assert found.cap[20] == 0.0
+
+
 def test_before_any_step_has_gone_on_nothing_in_particular_is_hoped_for() -> None:
     rewards = RewardRange("auto", may_end=False)
     assert SeenCeiling().outlook(Situation(rewards, 20, 0)) is None

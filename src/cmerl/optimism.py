@@ -66,6 +66,7 @@ class Situation:
         episodes: how many were learned from.
         max_return: a known maximal return, or None.
         usual: what good episodes have returned of late; None before the first, and where states are finitely many.
+        places_pay: whether a reward is known to depend on the state.
     """
 
     rewards: RewardRange
@@ -73,6 +74,7 @@ class Situation:
     episodes: int
     max_return: float | None = None
     usual: float | None = None
+    places_pay: bool = True
 
     def ceilings(self, outlook: Outlook | None) -> Ceilings:
         """The ceilings that follow from an outlook; from the range of rewards alone if it is None."""
@@ -166,15 +168,25 @@ class SeenCeiling:
     """The best reward seen at every step, and a margin that shrinks with the number of episodes.
 
     The best of t draws falls short of the best there is by about 1/t of their range. If all rewards were alike
-    nothing is known, and a step may pay one more. After one episode even the range is not known: a step may yet pay
-    for a whole episode, so that the next one looks around whatever that costs. What ends an episode is paid once.
+    nothing is known, and a step may pay one more. After one episode, and while rewards follow from the action alone,
+    even the range is not known: a step may yet pay for a whole episode, so that the next one looks around whatever
+    that costs. What ends an episode is paid once.
     Where ending is good because steps cost, an end may come 1/t sooner than it ever came: were it assumed at once
     wherever there are no data, nothing known could compete.
     """
 
     def ceilings(self, now: Situation) -> Ceilings:
-        """Those of what was seen, or of the range if that was declared."""
-        return now.ceilings(self.outlook(now))
+        """Those of what was seen, or of the range if that was declared.
+
+        While no reward is known to depend on the state, what actions cost gives the unit, not the range that is
+        assumed before the first reward.
+        """
+        outlook = self.outlook(now)
+        if outlook is None or now.places_pay:
+            return now.ceilings(outlook)
+        lo = now.rewards.bounds[0]
+        width = outlook.reward + outlook.margin - lo
+        return ceilings(now.horizon, width, r_min=lo, outlook=outlook, max_return=now.max_return)
 
     def outlook(self, now: Situation) -> Outlook | None:
         """The assumed best outcome after a number of episodes; None if a range was declared."""
@@ -184,7 +196,8 @@ class SeenCeiling:
         lo, hi = steps
         if alike(lo, hi) and prize is None:
             return Outlook(hi, 1.0)
-        margin = (hi - lo) * (now.horizon if episodes <= 1 else 1.0 / episodes)
+        nothing_known = episodes <= 1 or not now.places_pay
+        margin = (hi - lo) * (now.horizon if nothing_known else 1.0 / episodes)
         if prize is None:
             return Outlook(hi, margin)
         best, most = max(hi, 0.0), max(hi + margin, 0.0)  # after an end 0 is earned a step

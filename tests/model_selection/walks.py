@@ -27,6 +27,7 @@ def learned(data: Transitions) -> DisplacementEmbedding:
 
 
 def varied(n: int = 150) -> DisplacementEmbedding:
-    """A walk whose steps cost up to 2."""
+    """A walk whose steps cost 2 on one side."""
     data = walk(0.0, n)
-    return learned(replace(data, rewards=np.where(np.arange(n) % 2, -2.0, 0.0)))
+    place = np.asarray(data.Z)[:, 0]
+    return learned(replace(data, rewards=np.where(place > np.median(place), -2.0, 0.0)))

@@ -16,7 +16,6 @@ from cmerl.kernels import Kernel
 from cmerl.model_selection.rule import Selection, exceeds
 from cmerl.model_selection.simulation import simulate, simulate_search
 from cmerl.planning import Plan, Task, make_plan
-from cmerl.rewards import alike
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.intp]
@@ -69,7 +68,6 @@ def choose_actor(
         played: what the present actor has earned from the last of the starts (j,), in as many steps as are simulated.
             A gain must also exceed what its simulation is wrong by: what misjudges the one misjudges the other.
     """
-    lo, hi = model.reward_range
     steps = min(horizon, settings.simulated_steps)
     repeats = settings.repeats if now is None else _near(settings.repeats, model.repeat)
     returns = _returns_by_repeat(model, horizon, starts, value_kernel, repeats, steps, settings.near)
@@ -80,7 +78,7 @@ def choose_actor(
     reasons = {"action repeat": ", ".join(f"{r}: {found.mean():.4g}" for r, (_, found) in returns.items())}
     plan, planned = returns[best]
     actors: dict[Actor, FloatArray] = {Greedy(): planned[-settings.search_starts :]}
-    compared = not alike(lo, hi)  # else nothing is known to search for
+    compared = model.places_pay  # else nothing is known to search for
     some = starts[-settings.search_starts :]
     if compared:
         candidates = settings.searches if len(some) > 1 else settings.searches[-1:]  # one start proves nothing

@@ -13,7 +13,6 @@ from cmerl.kernels import Kernel
 from cmerl.model_selection.actors import Choice, choose_actor, returns_within
 from cmerl.model_selection.models import displacement_is_better
 from cmerl.model_selection.rule import Selection
-from cmerl.rewards import alike
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.intp]
@@ -58,10 +57,10 @@ class Selector:
     def due(self) -> bool:
         """True if a choice is due at the end of an episode.
 
-        It is also due at the first reward that differs, if actors were chosen with nothing to compare them by.
+        It is also due at the first reward of a place, if actors were chosen with nothing to compare them by.
         """
         model = self.choice.displacement
-        return self._waiting or (model is not None and not self.choice.compared and not alike(*model.reward_range))
+        return self._waiting or (model is not None and not self.choice.compared and model.places_pay)
 
     def choose(
         self,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from cmerl.embedding import DisplacementEmbedding
-from cmerl.embedding.displacement.dynamics import reward_rows
+from cmerl.embedding.displacement.dynamics import Motion, fit_shape, reward_rows
 from cmerl.transitions import Transitions
 
 
@@ -108,3 +108,40 @@ def test_kernels_of_rewards_are_fitted_to_usual_rare_and_late_transitions() -> N
     assert {10, 500, *range(980, 1000)} <= set(rows.tolist())
     assert np.diff(rows).max() <= 60  # and nowhere in time is there a gap
     np.testing.assert_array_equal(reward_rows(rewards[:15], 60), np.arange(15))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_kernel_of_rewards_resolves_a_spot(seed: int) -> None:
+    """A bell of width 0.15 that a single path crosses: from a smooth start it is taken for noise."""
+    rng = np.random.default_rng(seed)
+    x = rng.uniform(-1.7, 1.7, (500, 3))
+    x[:12, :2] = np.linspace(-0.5, 0.5, 12)[:, None]
+    rewards = np.exp(-0.5 * np.square(x[:, :2] / 0.15).sum(axis=1))
+    found = fit_shape(Motion(x, np.zeros((500, 1)), x + 0.1, rewards, np.zeros(500, dtype=bool)), 200).reward
+    assert found is not None
+    assert np.all(found.lengthscales[:2] < 0.3)
+    assert found.lengthscales[2] > 3.0
+    assert found.ridge < 1e-3
+
+
+def test_rewards_that_are_misjudged_call_for_a_new_kernel_and_others_do_not() -> None:
+    def batch(seed: int, n: int, lo: float, hi: float) -> Transitions:
+        """A ramp that begins at 0.5."""
+        rng = np.random.default_rng(seed)
+        x, a = rng.uniform(lo, hi, (n, 2)), rng.integers(2, size=(n, 1))
+        return Transitions.of(np.hstack([x, a]), x + 0.05, np.maximum(10.0 * (x[:, 0] - 0.5), 0.0))
+
+    found = DisplacementEmbedding(np.arange(2.0)[:, None], categorical=True)
+    found.update(batch(0, 300, 0.0, 0.52))
+    foot = found.shape.reward
+    assert foot is not None
+    found.update(batch(1, 30, 0.4, 1.0))
+    ramp = found.shape.reward
+    assert ramp is not foot
+    found.update(batch(2, 30, 0.0, 1.0))
+    assert found.shape.reward is ramp
+    assert found.fits == 1  # all else stays
+    given = DisplacementEmbedding(np.arange(2.0)[:, None], categorical=True, reward=lambda x, a, y: x[:, 0])
+    given.update(batch(0, 300, 0.0, 0.5))
+    given.update(batch(1, 30, 0.4, 1.0))
+    assert given.shape.reward is None

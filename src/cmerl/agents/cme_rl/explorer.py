@@ -16,7 +16,6 @@ from cmerl.agents.history import History
 from cmerl.agents.policies import PlanEpisode, PlanPolicy
 from cmerl.exploration import Account, Allowance
 from cmerl.planning import Plan
-from cmerl.rewards import alike
 
 __all__ = ["ExplorationOptions", "Explorer"]
 
@@ -81,9 +80,9 @@ class Explorer:
 
     @property
     def unlimited(self) -> bool:
-        """True if exploration needs no budget: all rewards were equal, so nothing is known to be lost by it."""
+        """True if exploration needs no budget: no reward is known to depend on the state."""
         model = self._planner.model.displacement
-        return model is not None and alike(*model.reward_range)
+        return model is not None and not model.places_pay
 
     @property
     def locked(self) -> bool:

@@ -119,7 +119,9 @@ class Planner:
         # Where states are finitely many each is tried on its own account: a margin over what was seen tripled the
         # regret of random worlds.
         usual = float(np.quantile(latest, prize.good)) if latest and self.all_states is None else None
-        return Situation(self.rewards, self.horizon, self.now().learned, self.options.max_return, usual)
+        moved = self.model.displacement
+        places_pay = moved is None or moved.places_pay
+        return Situation(self.rewards, self.horizon, self.now().learned, self.options.max_return, usual, places_pay)
 
     @property
     def optimism(self) -> Optimism:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -85,25 +86,42 @@ class Shape:
         return cls(tuple(moves), reward, bool(arrays["at_next"][0]))
 
 
-def fit_shape(data: Motion, rows: int, before: Shape | None = None, *, reward: bool = True) -> Shape:
+def fit_shape(
+    data: Motion, rows: int, before: Shape | None = None, *, reward: bool = True, starts: Sequence[float] = (2.0, 0.5)
+) -> Shape:
     """Lengthscales and ridges from so many rows, the search for them warm-started from earlier ones.
 
     Half of the rows are spread evenly in time and half as widely as the data are: time alone misses what is rare,
-    space alone what is usual. Of rewards, see ``reward_rows``.
+    space alone what is usual. Of rewards, see ``fit_reward``.
     """
     n, half = len(data), max(rows // 2, 1)
     some = data[np.union1d(_spread_rows(n, half), farthest_points(data.z, half)[0])]
-    starts = before.displacement if before is not None else (None,) * data.x.shape[1]
+    earlier = before.displacement if before is not None else (None,) * data.x.shape[1]
     squares = squared_differences(some.z)
-    outputs = zip((some.y - some.x).T, starts, strict=True)
+    outputs = zip((some.y - some.x).T, earlier, strict=True)
     moves = tuple(_fit(some.z, output, start, squares, robust=True) for output, start in outputs)
-    if not reward:  # it is given
-        return Shape(moves, None)
+    return Shape(moves, *fit_reward(data, rows, starts)) if reward else Shape(moves, None)  # else it is given
+
+
+def fit_reward(data: Motion, rows: int, starts: Sequence[float]) -> tuple[Fit | None, bool]:
+    """The kernel of rewards from so many rows (see ``reward_rows``), and whether it is one of (s', a).
+
+    It is searched for from several lengthscales, and the likeliest stays: from a long one alone a spot is taken for
+    noise, and a column is lost once most rows are near the best reward.
+    """
     alive = data[~data.ended] if not data.ended.all() else data
     alive = alive[reward_rows(alive.r, rows)]
-    here, there = (_fit(Z, alive.r) for Z in (alive.z, np.hstack([alive.y, alive.a])))
-    at_next = here is not None and there is not None and there.evidence > here.evidence
-    return Shape(moves, there if at_next else here, at_next)
+    found = [
+        (_fit(Z, alive.r, starting_at(start, Z)), at_next)
+        for at_next, Z in ((False, alive.z), (True, np.hstack([alive.y, alive.a])))
+        for start in starts
+    ]
+    return max(found, key=lambda one: -np.inf if one[0] is None else one[0].evidence)
+
+
+def starting_at(lengthscale: float, Z: FloatArray) -> Fit:
+    """A start with this lengthscale for every column of the inputs (n, d), and nearly without noise."""
+    return Fit(np.full(Z.shape[1], lengthscale), 1e-3, 0.0)
 
 
 def reward_rows(rewards: FloatArray, rows: int) -> NDArray[np.intp]:

@@ -15,13 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cmerl.embedding.compressed.sample_error import transition_arrays, transitions_of
-from cmerl.embedding.displacement.dynamics import Dynamics, Motion, Shape, fit_shape, varies
+from cmerl.embedding.displacement.dynamics import Dynamics, Motion, Shape, fit_reward, fit_shape, varies
 from cmerl.embedding.displacement.evidence import smoother_weights
 from cmerl.embedding.displacement.given_reward import GivenRewardDynamics, TransitionReward
 from cmerl.embedding.displacement.grid import DisplacementGrid, DisplacementView, Target
 from cmerl.embedding.displacement.open_loop import open_loop_depth
 from cmerl.embedding.displacement.regression import farthest_points
 from cmerl.embedding.displacement.settings import DisplacementSettings
+from cmerl.embedding.displacement.state_dependence import depends_on_state, differ
 from cmerl.errors import InputError
 from cmerl.growing import Arrays, nested, part
 from cmerl.kernels import Matern
@@ -46,7 +47,9 @@ class DisplacementEmbedding:
 
     Attributes:
         repeat: steps for which a backup holds the action.
-        fits: how often kernels and scales were chosen; they are chosen whenever the data have doubled.
+        fits: how often kernels and scales were chosen; they are chosen whenever the data have doubled. The kernel of
+            rewards is chosen at once where it misjudges new ones.
+        places_pay: whether a reward is known to depend on the state; asked again whenever kernels are chosen.
     """
 
     def __init__(
@@ -63,6 +66,7 @@ class DisplacementEmbedding:
         self.settings = settings or DisplacementSettings()
         self.repeat = 1
         self.fits = 0
+        self.places_pay = False
         self.n = 0
         self._fitted_at = 0
         self._data: Transitions | None = None
@@ -75,7 +79,7 @@ class DisplacementEmbedding:
     # --- learning ---
 
     def update(self, batch: Transitions) -> None:
-        """Learn from transitions, and refit kernels when the data have doubled; unchanged if this raises."""
+        """Learn from transitions, and refit kernels when that is due; unchanged if this raises."""
         if not len(batch):
             return
         if not (isinstance(batch.Z, np.ndarray) and isinstance(batch.next_states, np.ndarray)):
@@ -93,6 +97,7 @@ class DisplacementEmbedding:
             )
             self._depths = [*self._depths, trusted][-3:]
         self.n += len(batch)
+        misjudged = self._misjudges_rewards(batch)
         self._data = batch if self._data is None else concatenate([self._data, batch])
         if len(self._data) > self.settings.keep:
             if not self._fitted_at:
@@ -103,14 +108,42 @@ class DisplacementEmbedding:
             self.fits += 1
             self._choose_scales(self._data)
             self._shape = fit_shape(
-                self._motion(self._data), self.settings.fit_rows, self._shape, reward=self._reward is None
+                self._motion(self._data),
+                self.settings.fit_rows,
+                self._shape,
+                reward=self._reward is None,
+                starts=self.settings.reward_starts,
             )
+        elif misjudged:
+            assert self._shape is not None  # what was it misjudged with?
+            found = fit_reward(self._motion(self._data), self.settings.fit_rows, self.settings.reward_starts)
+            self._shape = replace(self._shape, reward=found[0], reward_at_next=found[1])
+        known = self.places_pay and self._fitted_at < self.n  # little data may deceive: it is asked again
+        self.places_pay = known or self._rewards_differ()
         self._dynamics = self._view = self._grid = None
+
+    def _rewards_differ(self) -> bool:
+        """Whether rewards differ between states, as far as is known; a function that is given knows all states."""
+        if self._reward is not None or not self.settings.state_dependence:
+            return differ(np.array(self.reward_range))
+        return depends_on_state(self._motion(self.data), self.settings.fit_rows, self.settings.reward_starts)
 
     def _left_behind(self, batch: Transitions) -> bool:
         """Whether states were seen that lie far outside of what scales were chosen for."""
         far = np.abs((np.asarray(batch.next_states) - self._centre) / self._scale).max()
         return bool(far > self.settings.far)
+
+    def _misjudges_rewards(self, batch: Transitions) -> bool:
+        """Whether rewards that are yet to be learned are predicted far worse than by the mean of all before.
+
+        The first that differ may be the tail of more: were they fitted at once, the search would end there.
+        """
+        if self._shape is None or self._shape.reward is None:
+            return False
+        motion = self._motion(batch)
+        missed = (motion.r - self.dynamics.step(motion.x, motion.a)[1])[~motion.ended]
+        most = self.settings.reward_surprise * float(np.var(self.data.rewards))
+        return len(missed) > 0 and float(np.square(missed).mean()) > most
 
     def _thin(self, data: Transitions) -> Transitions:
         """Half of the data, spread as widely as they were."""
@@ -148,7 +181,7 @@ class DisplacementEmbedding:
     def arrays(self) -> Arrays:
         """All arrays for saving; an embedding made the same way continues from them bit for bit."""
         own = {
-            "counts": np.array([self.n, self.fits, self._fitted_at, self.repeat]),
+            "counts": np.array([self.n, self.fits, self._fitted_at, self.repeat, self.places_pay]),
             "depths": np.array(self._depths, dtype=np.intp),
             "centre": self._centre,
             "scale": self._scale,
@@ -157,7 +190,8 @@ class DisplacementEmbedding:
 
     def restore(self, arrays: Arrays) -> None:
         """Continue from what was saved."""
-        self.n, self.fits, self._fitted_at, self.repeat = arrays["counts"][:4].tolist()
+        self.n, self.fits, self._fitted_at, self.repeat, *known = arrays["counts"].tolist()
+        self.places_pay = bool(known[0]) if known else True  # files of earlier versions do not say
         self._centre, self._scale = arrays["centre"], arrays["scale"]
         self._depths = arrays["depths"].tolist()
         self._shape = Shape.from_arrays(part(arrays, "shape"), len(self._centre))

@@ -12,6 +12,7 @@ class DisplacementSettings:
     Attributes:
         centres: of each regression.
         fit_rows: transitions that the marginal likelihood is computed on.
+        reward_starts: lengthscales from which the kernel of rewards is searched for, in standard deviations.
         keep: transitions kept; when there are more, half of them stay, spread as widely as they were.
         landmarks: states at which V is known.
         most_weights: landmarks² × actions, which a backup reads: fewer landmarks where actions are many.
@@ -21,12 +22,16 @@ class DisplacementSettings:
         usual_steps: an end pays if it brings more than so many steps do on average.
         end_radius: standard deviations around the ends seen within which ends that pay are expected.
         far: standard deviations beyond which a new state triggers new scales and kernels at once.
+        reward_surprise: mean squared error of rewards that are yet to be learned, over the variance of those seen,
+            beyond which their kernel is chosen anew at once.
         depths: least and most steps that a search looks ahead.
+        state_dependence: whether rewards count as all alike while the action alone explains them.
         open_loop_error: standard deviations of the state by which predictions may be wrong at that depth.
     """
 
     centres: int = 200
     fit_rows: int = 200
+    reward_starts: tuple[float, ...] = (2.0, 0.5)
     keep: int = 5000
     landmarks: int = 300
     most_weights: int = 1_500_000
@@ -36,5 +41,7 @@ class DisplacementSettings:
     usual_steps: int = 100
     end_radius: float = 0.5
     far: float = 10.0
+    reward_surprise: float = 2.0
     depths: tuple[int, int] = (8, 22)
     open_loop_error: float = 0.3
+    state_dependence: bool = True

@@ -1,0 +1,90 @@
+"""Whether rewards are known to depend on the state, or on the action alone.
+
+While they are not, nothing is known to be worth going to. What actions cost is no measure of what places may pay.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cmerl.embedding.displacement.dynamics import Motion, reward_rows, starting_at, varies
+from cmerl.kernels.fitting import Fit, fit
+from cmerl.linalg import Cholesky
+from cmerl.searching.rbf_features import RBFFeatures
+
+FloatArray = NDArray[np.float64]
+
+RESOLVED = 0.05  # of the range of rewards: what is left below this may be an error of the regression
+MOST_STEPS = 30  # of a search for lengthscales
+
+
+def depends_on_state(data: Motion, rows: int, starts: Sequence[float] = (2.0, 0.5)) -> bool:
+    """True if rewards are known to depend on the state.
+
+    That is so if an episode ended, if some rewards stand out from what actions explain, or if the state makes rewards
+    likelier by more than its lengthscales cost (½ log n for each column, as in BIC).
+
+    Args:
+        data: what was seen.
+        rows: most rows that rewards are regressed on.
+        starts: lengthscales from which their kernel is searched for.
+    """
+    if data.ended.any():
+        return True
+    if not differ(data.r):
+        return False
+    some = data[reward_rows(data.r, rows)]
+    r = (some.r - some.r.mean())[:, None] / float(some.r.std())
+    by_action = _likeliest(some.a, r, starts)
+    left, deviation = left_out(some.a, r[:, 0], by_action)
+    least = RESOLVED * float(np.ptp(r))
+    if stands_out(left / deviation, np.abs(left) > least):
+        return True
+    if np.sqrt(np.square(left).mean()) <= least:  # actions explain all
+        return False
+    price = 0.5 * some.x.shape[1] * float(np.log(len(some)))
+    inputs = (some.z, np.hstack([some.y, some.a]))
+    return any(_likeliest(Z, r, starts).evidence > by_action.evidence + price for Z in inputs)
+
+
+def _likeliest(Z: FloatArray, r: FloatArray, starts: Sequence[float]) -> Fit:
+    """The likeliest of the kernels that several starts lead to."""
+    found = (fit(Z, r, start=starting_at(start, Z), most_steps=MOST_STEPS) for start in starts)
+    return max(found, key=lambda one: one.evidence)
+
+
+def differ(rewards: FloatArray) -> bool:
+    """Whether rewards (n,) differ by more than rounding, of their size or of 1."""
+    return varies(float(np.ptp(rewards)), max(1.0, float(np.abs(rewards).max())))
+
+
+def left_out(X: FloatArray, y: FloatArray, chosen: Fit) -> tuple[FloatArray, FloatArray]:
+    """What a ridge regression of y (n,) on X (n, d) leaves of each row if that is left out, and its deviation (n,).
+
+    The deviation is what it expects to leave, up to a factor: much where a row is alone.
+    """
+    G = Cholesky.of(RBFFeatures(X, chosen.lengthscales)(X), chosen.ridge).solve(np.eye(len(X)))
+    return G @ y / np.diagonal(G), 1.0 / np.sqrt(np.diagonal(G))
+
+
+def stands_out(numbers: FloatArray, eligible: NDArray[np.bool_], *, most: float = 0.1) -> bool:
+    """Whether a few of some numbers (n,), two at least, lie farther from the others than these from one another.
+
+    One may be an outlier, or an action that nobody else took.
+
+    Args:
+        numbers: to compare.
+        eligible: which of them may be the few (n,).
+        most: share of the numbers that may be few.
+    """
+    few = max(int(most * len(numbers)), 2)
+    for signed in (numbers, -numbers):
+        order = np.argsort(signed)
+        side, may = signed[order], eligible[order]
+        gaps, widths = np.diff(side)[-few:-1], (side - side[0])[-few - 1 : -2]
+        if np.any((gaps > widths) & may[-few:-1]):
+            return True
+    return False
