@@ -34,6 +34,7 @@ def motion(seed: int, kind: str) -> Motion:
         "effort in the wind": -0.1 * (a[:, 0] + 0.5 * noise) ** 2,
         "noise": noise,
         "a place": np.exp(-np.square(x).sum(axis=1)) - 0.1 * a[:, 0] ** 2,
+        "a place beside large costs": -0.05 * np.sqrt(np.square(x).sum(axis=1)) - 2.0 * a[:, 0] ** 2,
         "a place in the wind": x[:, 0] - (a[:, 0] + 0.5 * noise) ** 2,
         "a spot": 1.0 * np.isin(np.arange(len(x)), [200, 201]) - 0.1 * a[:, 0] ** 2,
     }[kind]
@@ -47,7 +48,7 @@ def test_what_actions_explain_and_what_nothing_explains_says_nothing_of_states(k
 
 
 @pytest.mark.parametrize("seed", range(5))
-@pytest.mark.parametrize("kind", ["a place", "a place in the wind", "a spot"])
+@pytest.mark.parametrize("kind", ["a place", "a place beside large costs", "a place in the wind", "a spot"])
 def test_a_place_that_pays_is_noticed_beside_the_cost_of_actions(kind: str, seed: int) -> None:
     assert depends_on_state(motion(seed, kind), 200)
 

@@ -23,14 +23,14 @@ def depends_on_state(
 ) -> bool:
     """True if rewards are known to depend on the state.
 
-    That is so if an episode ended, if some rewards stand out from what actions explain, or if the state makes rewards
-    likelier by more than its lengthscales cost (½ log n for each column, as in BIC).
+    That is so if an episode ended, if some rewards stand out from what actions explain, or if the state makes n
+    rewards more than n times as likely: the marginal likelihood counts what its lengthscales cost already.
 
     Args:
         data: what was seen.
         rows: most rows that rewards are regressed on.
         starts: lengthscales from which their kernel is searched for.
-        resolved: of the range of rewards: what is left below this may be an error of the regression.
+        resolved: of the range of rewards that must be left for a reward to stand out.
     """
     if data.ended.any():
         return True
@@ -40,14 +40,10 @@ def depends_on_state(
     r = (some.r - some.r.mean())[:, None] / float(some.r.std())
     by_action = _likeliest(some.a, r, starts)
     left, deviation = left_out(some.a, r[:, 0], by_action)
-    least = resolved * float(np.ptp(r))
-    if stands_out(left / deviation, np.abs(left) > least):
+    if stands_out(left / deviation, np.abs(left) > resolved * float(np.ptp(r))):
         return True
-    if np.sqrt(np.square(left).mean()) <= least:  # actions explain all
-        return False
-    price = 0.5 * some.x.shape[1] * float(np.log(len(some)))
-    inputs = (some.z, np.hstack([some.y, some.a]))
-    return any(_likeliest(Z, r, starts).evidence > by_action.evidence + price for Z in inputs)
+    enough = by_action.evidence + float(np.log(len(some)))
+    return any(_likeliest(Z, r, starts).evidence > enough for Z in (some.z, np.hstack([some.y, some.a])))
 
 
 def _likeliest(Z: FloatArray, r: FloatArray, starts: Sequence[float], *, most_steps: int = 30) -> Fit:
