@@ -107,7 +107,7 @@ def test_an_interrupt_ends_it_cleanly_and_says_how_to_go_on(tmp_path) -> None:
     finally:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
-    assert process.returncode == 130
+    assert process.returncode in (130, -signal.SIGINT)  # a shell reports both as 130
     assert stdout == ""
     assert stderr.endswith(f"go on with: cmerl resume {next(out.glob('run-*'))}\n")
     assert not (out / "index.html").exists()

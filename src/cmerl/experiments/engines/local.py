@@ -132,11 +132,19 @@ class _Slot:
 
 @contextmanager
 def _interrupts_blocked() -> Iterator[None]:
+    """Let an interrupt wait; the mask alone would not do, as another thread may take the signal for this one."""
+    missed: list[int] = []
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    listens = threading.current_thread() is threading.main_thread()
+    handler = signal.signal(signal.SIGINT, lambda number, frame: missed.append(number)) if listens else None
     try:
         yield
     finally:
+        if listens:
+            signal.signal(signal.SIGINT, handler)
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        if missed:
+            signal.raise_signal(signal.SIGINT)
 
 
 # --- in the worker ---
