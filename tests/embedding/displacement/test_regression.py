@@ -59,3 +59,12 @@ def test_for_a_set_of_actions_novelty_is_what_it_is_row_by_row() -> None:
     for a, action in enumerate(actions):
         rows = np.hstack([shared, np.tile(action, (5, 1))])
         np.testing.assert_allclose(novelty.of_actions(actions)(shared)[a], novelty(rows), atol=1e-9)
+
+
+def test_novelty_bears_whole_numbers_that_come_again_and_again() -> None:
+    lattice = 0.3 * np.stack(np.meshgrid(*3 * [np.arange(7.0)], indexing="ij"), axis=-1).reshape(-1, 3)
+    lattice = lattice[np.random.default_rng(0).permutation(343)[:200]]
+    novelty = Novelty(np.vstack([lattice, np.repeat(lattice[:3], 3000, axis=0)]), 0.1, 200)
+    assert novelty(lattice[:3]).max() < 1e-3  # λ/(N + λ), and rounding
+    assert novelty(lattice[3:]).max() < 0.2
+    np.testing.assert_allclose(novelty(np.full((1, 3), 50.0)), 1.0)

@@ -82,10 +82,10 @@ class Novelty:
         self.kernel = RBFFeatures(X[rows])
         K = self.kernel(X)
         basis = Cholesky.of(K[rows], NUGGET)
-        half = basis.half_solve(K.T @ K)
-        self.factor = Cholesky.of(basis.half_solve(half.T), ridge)  # of the moments in an orthonormal basis
-        # σ² = 1 − kᵀ[K⁻¹ − λ(…)⁻¹]k, one product with a matrix made once
         inverse = basis.half_solve(np.eye(len(rows)))
+        features = inverse @ K.T  # in an orthonormal basis: their moments are a square, which rounding keeps one
+        self.factor = Cholesky.of(features @ features.T, ridge)
+        # σ² = 1 − kᵀ[K⁻¹ − λ(…)⁻¹]k, one product with a matrix made once
         left = self.factor.half_solve(inverse)
         self.known = inverse.T @ inverse - ridge * (left.T @ left)
         self.information_gain = 0.5 * (self.factor.log_det - len(rows) * float(np.log(ridge)))
