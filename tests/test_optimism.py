@@ -140,7 +140,7 @@ def test_what_is_attained_is_no_ceiling(usual: float | None, best: float, unit: 
 
 def test_where_steps_cost_the_best_is_not_exceeded() -> None:
     """Nearly the best of costs is what every careful policy attains."""
-    rewards = seen((-1.0, None), (0.0, None))
+    rewards = seen((-10.0, None), (-10.0, None), (0.0, None))
     now = Situation(rewards, 20, 16, usual=-0.5)
     assert PrizeCeiling().ceilings(now) == RangeCeiling().ceilings(now)
 
