@@ -215,8 +215,10 @@ RULES: dict[str, Rule] = {
     "no replanning inside episodes": Rule((*FINITE, "PBall2D"), {"updates.replan_nats": np.inf}),
     "replanning at every nat": Rule(("PBall2D", "MountainCar", "CartPole"), {"updates.replan_share": 0.0}),
     "nothing waits": Rule((*FINITE, "Chain"), {"updates.wait_nats": 0.0}, about=("updates.wait_after",)),
-    "no margin over the best reward seen": Rule(
-        ("TwoRooms, long", "PBall2D", "RiverSwim"), {"prize.margin": 0.0}, about=("prize.recent", "prize.good")
+    "a ceiling that is attained stays": Rule(
+        ("TwoRooms, long", "PBall2D", "RiverSwim"),
+        {"prize.attained_raise": 1.0},
+        about=("prize.recent", "prize.good"),
     ),
     "one prize instead of three": Rule(("FrozenLake", "RiverSwim", "goal only"), {"prize.prizes": 1.0}),
     "compressed from 100 state-actions on": Rule(DIRECT, {"exact_limit": 100}),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import gymnasium
 import numpy as np
 import pytest
@@ -111,27 +113,56 @@ def test_where_only_an_end_pays_it_is_three_prizes(rewards: list, expected: Outl
         assert PrizeCeiling(prizes=1.0).outlook(found).prize == pytest.approx(expected.prize / 3.0)
 
 
+@pytest.mark.parametrize("episodes", [1, 16, 10_000])
+@pytest.mark.parametrize("unit", [1.0, 1e4])
 @pytest.mark.parametrize(
-    ("usual", "episodes", "best"),
+    ("usual", "best"),
     [
-        (None, 0, 1.0),  # nothing was played: the range that is assumed
-        (0.0, 1, 1.0),
-        (10.0, 16, 1.0),  # half of the best reward a step: the ceiling leaves room enough
-        (16.0, 16, 0.64 * 3.0),  # 0.8 a step is nearly the best: more may exist
-        (20.0, 64, 2.0),
-        (16.0, 10_000, 1.0),
-        (1e6, 16, 3.0),  # one outlier is worth no more than the best reward that is believed
-        (-16.0, 1, 1.0),
+        (None, 1.0),  # nothing was played: the range that is assumed
+        (0.0, 1.0),
+        (10.0, 1.0),  # half of the best reward a step: the ceiling leaves room enough
+        (16.0, 2.56),  # 0.8 a step is nearly the best: more may exist
+        (20.0, 4.0),
+        (1e6, 4.0),  # one outlier is worth no more than the best reward that is believed
+        (-16.0, 1.0),
     ],
 )
-def test_what_is_attained_is_no_ceiling(usual: float | None, episodes: int, best: float) -> None:
-    """Where good episodes earn the share q of the best reward, a step may pay q²(1 + margin/√t) times that."""
-    rewards = seen((0.0, None), (1.0, None))
-    now = Situation(rewards, 20, episodes, usual=usual)
-    np.testing.assert_allclose(PrizeCeiling(margin=8.0).ceilings(now).cap, best * np.arange(20, -1, -1))
-    np.testing.assert_allclose(PrizeCeiling(margin=0.0).ceilings(now).cap, np.arange(20, -1, -1))
-    known = Situation(rewards, 20, episodes, max_return=5.0, usual=usual)
+def test_what_is_attained_is_no_ceiling(usual: float | None, best: float, unit: float, episodes: int) -> None:
+    """Where good episodes earn the share q of the best reward, a step may pay (2q)² times that, however late."""
+    rewards = seen((0.0, None), (unit, None), (unit, None))
+    now = Situation(rewards, 20, episodes, usual=None if usual is None else unit * usual)
+    steps = np.arange(20, -1, -1)
+    np.testing.assert_allclose(PrizeCeiling().ceilings(now).cap, unit * best * steps)
+    np.testing.assert_allclose(PrizeCeiling(attained_raise=1.0).ceilings(now).cap, unit * steps)
+    known = replace(now, max_return=5.0)
     assert PrizeCeiling().ceilings(known).cap.max() == 5.0
+
+
+def test_where_steps_cost_the_best_is_not_exceeded() -> None:
+    """Nearly the best of costs is what every careful policy attains."""
+    rewards = seen((-10.0, None), (-10.0, None), (0.0, None))
+    now = Situation(rewards, 20, 16, usual=-0.5)
+    assert PrizeCeiling().ceilings(now) == RangeCeiling().ceilings(now)
+
+
+def test_an_agent_whose_good_episodes_attain_the_best_reward_assumes_more() -> None:
+    class Content(gymnasium.Env):
+        """A step pays 1 wherever it leads, except at the very first place."""
+
+        observation_space = gymnasium.spaces.Box(0.0, 1.0, (1,))
+        action_space = gymnasium.spaces.Discrete(2)
+
+        def reset(self, **options: object) -> tuple[np.ndarray, dict]:
+            super().reset(**options)
+            self.first = True
+            return np.array([0.5], dtype=np.float32), {}
+
+        def step(self, action: int) -> tuple[np.ndarray, float, bool, bool, dict]:
+            reward, self.first = 1.0 - self.first, False
+            return self.observation_space.sample(), reward, False, False, {}
+
+    agent = CMERL(Content(), horizon=10, model="direct", seed=0).learn(2)
+    assert agent.planner.ceilings().cap[0] == pytest.approx(10 * (2 * 0.9) ** 2)
 
 
 def test_good_episodes_are_the_best_quarter_of_the_last_twenty() -> None:

@@ -128,19 +128,22 @@ class PrizeCeiling:
     """``RangeCeiling`` with two exceptions in which the seen range is a poor guide.
 
     Where good episodes earn nearly the best reward at every step, that is no optimism: whatever attains it, if only a
-    distractor, ends the search. If they earn the share q of it, after t episodes a step may pay q²(1 + margin/√t)
-    times the best reward, if that is more.
+    distractor, ends the search. If they earn the share q of it, a step may pay (q·``attained_raise``)² times the best
+    reward, if that is more. This does not shrink with time: visits lower what is assumed, and a search that begins
+    late needs as much. Shares count from 0 and not from the smallest reward: whoever only avoids the worst cost would
+    go on searching.
     Where every step has paid the same and an end more, it is only some such ends.
 
     Args:
         prizes: how many; with one alone, some bad luck would be taken for the whole truth.
-        margin: by how much more than the best reward there may be where it is attained, over the root of t.
+        attained_raise: root of the factor by which there may be more than the best reward where it is attained; one
+            over it is the share from which on the ceiling rises.
         recent: the latest episodes that are looked at.
         good: the quantile of their returns that good episodes have.
     """
 
     prizes: float = 3.0
-    margin: float = 10.0
+    attained_raise: float = 2.0
     recent: int = 20
     good: float = 0.75
 
@@ -151,7 +154,7 @@ class PrizeCeiling:
             return now.ceilings(outlook)
         lo, hi = now.rewards.bounds
         attained = min(max(now.usual / now.horizon, 0.0) / hi, 1.0) if hi > 0.0 else 0.0
-        most = hi * max(1.0, attained**2 * (1.0 + self.margin / max(now.episodes, 1) ** 0.5))
+        most = hi * max(1.0, (self.attained_raise * attained) ** 2)
         return ceilings(now.horizon, most - lo, r_min=lo, max_return=now.max_return)
 
     def outlook(self, rewards: RewardRange) -> Outlook | None:

@@ -48,15 +48,15 @@ def test_a_name_that_does_not_exist_is_refused(spec: dict[str, Any], message: st
 def test_a_setting_that_was_retired_is_passed_over() -> None:
     kept = {"discount": True, "held_out": 7}
     assert Settings.from_spec({"selection": kept}) == Settings(selection=Selection(held_out=7))
+    prize = {"hope": 4.0, "margin": 8.0, "prizes": 2.0}
+    assert Settings.from_spec({"prize": prize}) == Settings(prize=PrizeCeiling(prizes=2.0))
     for part, name in leaves(Settings()):
         assert name not in RETIRED.get(type(part).__name__, ())
 
 
 def test_a_setting_that_was_renamed_is_read_by_its_older_name() -> None:
     terminal = {"caution": 0.2, "fear": 0.9, "own": 3}
-    old = {"prize": {"hope": 4.0}, "selection": {"search": {"terminal": terminal}}}
-    found = Settings.from_spec(old)
-    assert found.prize == PrizeCeiling(margin=4.0)
+    found = Settings.from_spec({"selection": {"search": {"terminal": terminal}}})
     assert found.selection.search.terminal == TerminalSettings(pessimism=0.2, end_pessimism=0.9, own=3)
     names = {(type(part).__name__, name) for part, name in leaves(Settings())}
     for cls, renamed in RENAMED.items():

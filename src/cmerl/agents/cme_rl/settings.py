@@ -13,12 +13,12 @@ from cmerl.model_selection import Selection
 from cmerl.optimism import PrizeCeiling
 
 RETIRED = {
+    "PrizeCeiling": {"hope", "margin"},
     "Refined": {"difference", "known"},
     "Selection": {"discount", "fewest_to_judge", "most_noise", "saturation", "search_landmarks", "shrinking"},
 }
 """Settings that saved agents may still name, and that no rule reads any more."""
 RENAMED = {
-    "PrizeCeiling": {"hope": "margin"},
     "TerminalSettings": {"caution": "pessimism", "fear": "end_pessimism"},
 }
 """Settings that saved agents may name by an older name."""
