@@ -258,13 +258,6 @@ def test_provable_modes_never_replan_inside_an_episode(bonus):
         CMERL(river(), bonus=bonus, replan=True)
 
 
-def test_the_regret_of_random_play_is_that_of_the_uniform_policy():
-    env = river()
-    uniform = evaluate(env, np.full((8, 5, 2), 0.5), 8).value(0)
-    for record in RandomAgent(env, seed=3).learn(3).history:
-        assert record.regret == pytest.approx(solve(env, 8).value(0) - uniform)
-
-
 def test_regret_in_the_coordinates_of_a_smooth_world():
     env = Recorder(smooth_river())
     agent = CMERL(env, seed=0, replan=False)
