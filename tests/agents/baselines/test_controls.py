@@ -2,16 +2,12 @@
 
 import numpy as np
 import pytest
+from small_worlds import river
 
 import cmerl.agents
 from cmerl.agents import GreedyAgent, RandomAgent
-from cmerl.envs import RiverSwim
 from cmerl.errors import InputError
 from cmerl.oracles import evaluate, solve
-
-
-def river(horizon=8):
-    return RiverSwim(5, horizon)
 
 
 def test_the_regret_of_random_play_is_that_of_the_uniform_policy():
