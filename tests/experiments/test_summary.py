@@ -39,7 +39,7 @@ def test_totals_are_sums_and_regret_is_unknown_once_an_episode_had_none() -> Non
     assert found == Totals(2, 4.0, 0.75, 1.0, 3.0, 9.0)
     found.add(line(2.0, None))
     found.add(line(2.0, 0.5))
-    assert (found.regret, found.certified) == (None, None)  # the last episode certifies nothing
+    assert (found.regret, found.certified, found.best) == (None, None, 3.0)  # the last episode certifies nothing
 
 
 def test_seeds_that_have_not_begun_count_for_nothing_but_the_fewest_episodes() -> None:

@@ -65,6 +65,7 @@ def test_the_papers_form_needs_the_norm_of_the_constant_where_values_lie_outside
 def test_below_the_least_epsilon_no_number_of_episodes_suffices() -> None:
     setting = finite_setting(3, 2, 4, zeta=0.001)
     least = pac_rows(setting, [1.0], 0.5)[0]["least epsilon"]
+    assert least == pytest.approx(4 * 0.001 * 4 / 0.5, rel=1e-3)  # 4ζH/failure, what is left of Thm 3 as T grows
     below, above = pac_rows(setting, [0.99 * least, 1.01 * least], 0.5)
     assert min(below["paper"], below["tight"]) == math.inf
     assert min(above["paper"], above["tight"]) < math.inf

@@ -9,6 +9,7 @@ import pytest
 
 import cmerl
 from cmerl.agents.baselines.kl_ucrl import KLUCRL
+from cmerl.envs import FiniteMDP
 
 
 def largest_share(p: float, eps: float) -> float:
@@ -23,20 +24,20 @@ def largest_share(p: float, eps: float) -> float:
 
 def test_extended_value_iteration_by_bisection() -> None:
     H = 3
-    agent = KLUCRL(cmerl.envs.random_mdp(2, 2, seed=4, horizon=H), bonus_scale=2.0, seed=1).learn(10)
+    P = np.array([[[0.8, 0.2], [0.3, 0.7]], [[0.4, 0.6], [0.5, 0.5]]])
+    env = FiniteMDP(P, np.array([[0.1, 0.3], [0.4, 0.2]]), horizon=H, start=np.array([0.5, 0.5]))
+    agent = KLUCRL(env, bonus_scale=0.2, seed=1).learn(20)
     n, V = agent.visits, np.zeros(2)
-    assert (n > 0).sum() == 3
+    assert n.min() > 0
     for h in reversed(range(H)):
         Q, best = np.zeros((2, 2)), int(V.argmax())
         for s, a in np.ndindex(2, 2):
-            if n[s, a] == 0:
-                Q[s, a] = 1 + V.max()
-                continue
-            q = largest_share(agent.counts[s, a, best] / n[s, a], 2.0 / n[s, a])
-            reward = min(agent.reward_sums[s, a] / n[s, a] + 2.0 / math.sqrt(n[s, a]), 1.0)
+            q = largest_share(agent.counts[s, a, best] / n[s, a], 0.2 / n[s, a])
+            reward = min(agent.reward_sums[s, a] / n[s, a] + 0.2 / math.sqrt(n[s, a]), 1.0)
             Q[s, a] = reward + q * V[best] + (1 - q) * V[1 - best]
         np.testing.assert_allclose(agent.policy().Q[h], Q, atol=1e-7)
         V = Q.max(axis=1)
+        assert np.ptp(V) > 0.01  # so that it matters where a step leads
 
 
 def test_the_radii_of_the_paper_by_hand() -> None:
