@@ -1,4 +1,4 @@
-"""What all agents promise: seeds, history, regret, horizons, callbacks, and names."""
+"""What all agents promise: seeds, history, horizons, callbacks, and names."""
 
 import gymnasium
 import numpy as np
@@ -131,7 +131,7 @@ def test_a_callback_that_raises_does_not_spoil_the_agent():
     assert_same(agent.learn(2), CMERL(river(), seed=2).learn(3))
 
 
-# --- regret ------------------------------------------------------------------------------------------------
+# --- episodes ----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("bonus", ["paper", "tight", "split", "nonnegative"])

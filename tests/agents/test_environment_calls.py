@@ -1,4 +1,4 @@
-"""What comes in from an environment is copied and checked, and what goes wrong is named; agents are shared safely."""
+"""What comes from an environment is copied and checked, what goes wrong is named; policies are shared safely."""
 
 import threading
 

@@ -1,4 +1,4 @@
-"""check_agent: every agent of the project passes, and each broken one is caught by the check that is about it."""
+"""check_agent: every agent of the project passes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bonus modes: each formula by hand on counted data, and the constants that it may not do without."""
+"""Bonus modes: what they share, and the practical bonus by hand on counted data."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""The linear-quadratic world, and the Riccati oracle against brute force, simulation and SciPy's fixed point."""
+"""The linear-quadratic world: its box, its optimum, and options that make no sense."""
 
 import gymnasium
 import numpy as np

@@ -1,4 +1,4 @@
-"""The mechanical worlds against the Lagrangian of their parts, MuJoCo, and figures by hand."""
+"""The mechanical worlds against the Lagrangian of their parts."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Worlds of objects: spaces that hold, and optima that brute force confirms."""
+"""Worlds of objects: spaces that hold, and exact regret."""
 
 import gymnasium
 import numpy as np

@@ -1,4 +1,4 @@
-"""Exported policies against the policies that they were made from, and damaged files."""
+"""Exported policies against the policies that they were made from."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Exported searches: they play what the agent plays, step by step, and damaged ones are refused."""
+"""Exported searches: they play what the agent plays, step by step."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Graph kernels against GraKeL, against relabelled copies, and against counts by hand."""
+"""Graph kernels against relabelled copies and against counts by hand."""
 
 import gymnasium
 import numpy as np

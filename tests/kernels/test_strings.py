@@ -1,4 +1,4 @@
-"""String kernels against their definitions: explicit features, all alignments one by one, dynamic programming."""
+"""String kernels against their definitions: explicit features, counted one by one."""
 
 import itertools
 

@@ -1,4 +1,4 @@
-"""Logged episodes from every kind of source: what is read, and what is refused, named and located."""
+"""Logs from every kind of source say the same, and what is no log is refused."""
 
 from __future__ import annotations
 

@@ -1,3 +1,5 @@
+"""The page of a run: whole, asking for nothing, and safe against names with markup."""
+
 from __future__ import annotations
 
 import base64

@@ -1,4 +1,4 @@
-"""Spaces: what kernels see of observations and actions, and what is refused."""
+"""Observations as rows: they come back as they were, and what is no observation is refused."""
 
 import json
 

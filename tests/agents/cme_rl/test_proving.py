@@ -1,4 +1,4 @@
-"""Certificates, the bound on regret that a run states for itself, and constants that data contradict."""
+"""Runs in provable modes: the bound on regret that they state for themselves, and what they take for granted."""
 
 import numpy as np
 import pytest
@@ -36,9 +36,6 @@ def test_the_bound_of_a_run_is_the_same_after_saving_and_loading(tmp_path):
     half.save(tmp_path / "agent")
     loaded = CMERL.load(tmp_path / "agent", env=env, reward=lambda s, a: env.R[s, a]).learn(7)
     assert loaded.history[-1].metrics == whole.history[-1].metrics
-
-
-# --- constants ---------------------------------------------------------------------------------------------
 
 
 # --- what must not be certified ------------------------------------------------------------------------------
