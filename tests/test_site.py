@@ -60,11 +60,14 @@ def test_every_page_is_readable_on_any_screen_in_any_light_and_asks_for_nothing(
                 assert Path(target.removeprefix("file://").partition("#")[0]).exists(), (name, target)
 
 
-def test_examples_of_docstrings_are_code() -> None:
-    made = site_pages._docstring(
-        "It adds.\n\n>>> for i in (1, 2):\n...     i * 3\n3\n6\n\nArgs:\n    x: a_b.\n\n>>> 1\n1"
-    )
-    text = "\n".join(made)
+def test_examples_of_docstrings_are_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    def add() -> None:
+        pass
+
+    add.__doc__ = "It adds.\n\n>>> for i in (1, 2):\n...     i * 3\n3\n6\n\nArgs:\n    x: a_b.\n\n>>> 1\n1"
+    monkeypatch.setattr(site_pages, "MODULES", ["cmerl"])
+    monkeypatch.setattr(site_pages, "public_names", lambda module: [("add", add)])
+    text = site_pages.api_page().rstrip()
     assert "```pycon\n>>> for i in (1, 2):\n...     i * 3\n3\n6\n```\n" in text
     assert "- `x`: a\\_b." in text
     assert text.endswith("```pycon\n>>> 1\n1\n```")

@@ -10,7 +10,6 @@ from gymnasium import spaces
 from cmerl import CMERL
 from cmerl.agents.base import find_horizon
 from cmerl.errors import InputError
-from cmerl.oracles import known_model
 from cmerl.wrappers import (
     REGISTRY,
     ActionNoise,
@@ -64,11 +63,6 @@ def test_a_predicate_is_a_goal_and_ends_the_episode():
     assert len(seen) < len(roll(gymnasium.make("CartPole-v1"), [1] * 50))
     with pytest.raises(InputError, match="goal or above, not both"):
         GoalReward(gymnasium.make("CartPole-v1"), goal=lambda obs: True, above=0.0)
-
-
-def test_wrappers_that_change_the_task_leave_no_model_to_measure_regret_with():
-    for wrapper, options in ((GoalReward, {}), (ActionRepeat, {"times": 2})):
-        assert known_model(wrapper(gymnasium.make("cmerl/RiverSwim-v0"), **options)) is None
 
 
 def test_discrete_actions_are_a_grid_with_its_ends():

@@ -20,7 +20,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 EXTRAS = ("report", "tuning")
-TESTS = ("tests/test_linalg.py", "tests/test_public.py", "tests/cli/test_commands.py")
+TESTS = ("tests/test_linalg.py", "tests/test_public.py", "tests/cli/test_commands.py", "tests/cli/test_run.py")
 
 
 def requirements() -> list[str]:

@@ -1,44 +1,16 @@
-"""What comes in from an environment is copied and checked, and what goes wrong is named; agents are shared safely."""
+"""What comes from an environment is copied and checked, what goes wrong is named; policies are shared safely."""
 
-import copy
-import os
-import pickle
 import threading
-import time
-from pathlib import Path
 
 import gymnasium
 import numpy as np
 import pytest
+from small_worlds import Plane
 
 import cmerl
 from cmerl.agents import make
 from cmerl.agents.environment_calls import own, step
-from cmerl.errors import EnvironmentFault, InputError, KernelError, SharedAgentError, StepTimeoutError
-from cmerl.kernels import RBF, CallableKernel
-
-
-class Plane(gymnasium.Env):
-    """A walk whose observation is one and the same array all the time."""
-
-    def __init__(self, shared: bool = True) -> None:
-        self.observation_space = gymnasium.spaces.Box(-2, 2, (2,), dtype=np.float64)
-        self.action_space = gymnasium.spaces.Discrete(2)
-        self.x, self.shared, self.pause, self.reward, self.odd = np.zeros(2), shared, 0.0, None, None
-
-    def reset(self, *, seed=None, options=None):
-        super().reset(seed=seed)
-        self.x[:] = 0.0
-        return self._seen(), {}
-
-    def _seen(self):
-        return self.x if self.shared else self.x.copy()
-
-    def step(self, action):
-        time.sleep(self.pause)
-        self.x += 0.1 * (2 * action - 1) + 0.01 * self.np_random.normal(size=2)
-        obs = self._seen() if self.odd is None else np.array(self.odd)
-        return obs, float(self.x[0]) if self.reward is None else self.reward, False, False, {}
+from cmerl.errors import EnvironmentFault, InputError, SharedAgentError, StepTimeoutError
 
 
 def test_an_environment_may_use_one_array_for_all_observations() -> None:
@@ -120,34 +92,6 @@ def test_errors_of_environments_are_chained() -> None:
     with pytest.raises(EnvironmentFault, match="episode 0, step 0") as outer:
         make("random", env, horizon=3).learn(1)
     assert isinstance(outer.value.__cause__, ZeroDivisionError)
-
-
-@pytest.mark.parametrize("name", ["cme-rl", "psrl", "ucbvi", "random", "greedy", "balanced"])
-def test_agents_can_be_pickled_and_go_on_the_same(name: str) -> None:
-    agent = make(name, gymnasium.make("cmerl/RiverSwim-v0"), seed=3).learn(3)
-    other = pickle.loads(pickle.dumps(agent))
-    third = copy.deepcopy(agent)
-    for each in (agent, other, third):
-        each.learn(2)
-    assert [r.ret for r in agent.history] == [r.ret for r in other.history] == [r.ret for r in third.history]
-
-
-def test_an_agent_that_cannot_be_saved_is_not_pickled_and_says_why() -> None:
-    agent = make("cme-rl", Plane(), horizon=3, kernel=CallableKernel(lambda X, Y: RBF(1.0)(X, Y)))
-    with pytest.raises(KernelError, match="cannot be saved: write it as a Kernel dataclass"):
-        pickle.dumps(agent)
-
-
-def test_save_and_load_want_regular_files(tmp_path: Path) -> None:
-    agent = make("random", gymnasium.make("cmerl/RiverSwim-v0"))
-    os.mkfifo(tmp_path / "pipe")
-    (tmp_path / "link").symlink_to(tmp_path / "victim")
-    for name in ("pipe", "link"):
-        with pytest.raises(InputError, match="not replaced"):
-            agent.save(tmp_path / name)
-    with pytest.raises(InputError, match="is a pipe"):
-        type(agent).load(tmp_path / "pipe")
-    assert not (tmp_path / "victim").exists()
 
 
 def test_a_frozen_policy_can_be_shared_and_the_agent_says_that_it_cannot() -> None:

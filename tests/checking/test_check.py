@@ -7,49 +7,13 @@ import random
 import gymnasium
 import numpy as np
 import pytest
+from drifting import NanLater, NeverPays, Sound, Wide
 from gymnasium import spaces
 
 import cmerl
 from cmerl.checking import check_env
 from cmerl.checking.check import LONGEST
-from cmerl.checking.episodes import Episode, Step, same
 from cmerl.errors import InputError
-
-
-class Sound(gymnasium.Env):
-    """A point that drifts on [0, 1]² with seeded noise and is paid for where it is; subclasses plant faults."""
-
-    observation_space = spaces.Box(0.0, 1.0, (2,), np.float64)
-    action_space = spaces.Discrete(2)
-    horizon = 30
-
-    def reset(self, *, seed=None, options=None):
-        super().reset(seed=seed)
-        self.count = 0
-        self.x = np.array([0.5, 0.5])
-        return self.observe(), {}
-
-    def step(self, action):
-        self.count += 1
-        self.x = np.clip(self.x + 0.1 * (2 * action - 1) * self.push() + 0.02 * self.noise(), 0.0, 1.0)
-        return self.observe(), self.reward(), False, False, {}
-
-    def push(self):
-        return np.array([1.0, 0.3])
-
-    def noise(self):
-        return self.np_random.normal(size=2)
-
-    def observe(self):
-        return self.x.copy()
-
-    def reward(self):
-        return float(self.x[0])
-
-
-class NanLater(Sound):
-    def observe(self):
-        return self.x * np.nan if self.count > 11 else self.x.copy()
 
 
 class NanAtAnExtreme(Sound):
@@ -164,11 +128,6 @@ class CutsShort(Sound):
 class NeverChanges(Sound):
     def observe(self):
         return np.array([0.5, 0.5])
-
-
-class NeverPays(Sound):
-    def reward(self):
-        return 0.0
 
 
 class NoHorizon(Sound):
@@ -310,26 +269,6 @@ def test_sound_environments_are_clean(env):
     assert set(report.choices) == {"observations", "actions", "horizon"}
 
 
-def test_a_sound_environment_of_ones_own_is_clean_and_the_report_is_ready_for_json():
-    report = cmerl.check_env(Sound())
-    assert report.ok
-    assert len(report) == 0
-    assert "no problems found" in str(report)
-    assert report.as_dict()["findings"] == []
-    assert report.choices["observations"] == "2 numbers scaled by their bounds"
-    assert report.steps == 120
-
-
-def test_global_generators_are_left_as_they_were():
-    random.seed(3)
-    np.random.seed(3)  # noqa: NPY002
-    expected = random.random(), np.random.random()  # noqa: NPY002
-    random.seed(3)
-    np.random.seed(3)  # noqa: NPY002
-    check_env(Sound())
-    assert (random.random(), np.random.random()) == expected  # noqa: NPY002
-
-
 def test_what_is_no_environment_is_refused():
     with pytest.raises(InputError, match=r"gymnasium\.make"):
         check_env("CartPole-v1")
@@ -422,24 +361,12 @@ def test_how_early_an_episode_was_cut_is_said_and_an_end_at_that_step_is_none():
     assert check_env(Cut()).names == []
 
 
-def test_an_episode_that_takes_too_long_is_left(monkeypatch):
-    monkeypatch.setattr("cmerl.checking.check.PATIENCE", -1.0)
-    assert check_env(Sound()).steps == 4  # a step of each
-
-
 def test_durations_are_measured_and_slow_steps_said(monkeypatch):
     monkeypatch.setattr("cmerl.checking.check.SLOW_STEP", 0.0)
     report = check_env(Sound())
     assert report.names == ["slow steps"]
     assert report.as_dict()["seconds_per_step"] > 0.0
     assert report.as_dict()["seconds_per_reset"] > 0.0
-
-
-class Wide(Sound):
-    observation_space = spaces.Box(0.0, 1.0, (31,), np.float64)
-
-    def observe(self):
-        return np.resize(self.x, 31)
 
 
 def test_text_is_named_by_its_path_and_many_columns_are_noted():
@@ -475,18 +402,6 @@ def test_a_picture_is_said_to_be_categories_or_one_object():
     assert "an image of shape (6, 6): each of its 36 numbers is a category" in str(small)
     assert [(f.severity, f.name) for f in large] == [("warning", "picture")]
     assert "FeatureMap" in str(large)
-
-
-def test_the_gravest_comes_first():
-    class NeverPaysAndBreaks(NeverPays, NanLater):
-        pass
-
-    class Many(Wide):
-        def observe(self):
-            return super().observe() * (np.nan if self.count > 11 else 1.0)
-
-    assert check_env(NeverPaysAndBreaks()).names == ["nan observation", "constant reward"]
-    assert check_env(Many()).names == ["nan observation", "many columns"]
 
 
 @pytest.mark.parametrize("shift", [3.0, -3.0])
@@ -541,42 +456,3 @@ def test_few_steps_say_nothing_about_constants():
 def test_where_an_array_was_changed_is_said():
     assert "the observation of the reset was changed" in str(check_env(Aliased()))
     assert "step 0 changed the action" in str(check_env(ChangesActions()))
-
-
-def test_the_action_space_draws_afterwards_as_it_would_have():
-    env = Sound()
-    env.action_space = spaces.Discrete(1000)
-    env.action_space.seed(3)
-    expected = [env.action_space.sample() for _ in range(3)]
-    env.action_space.seed(3)
-    check_env(env)
-    assert [env.action_space.sample() for _ in range(3)] == expected
-
-
-def episode(*steps):
-    return Episode([Step(None, *step) for step in steps])
-
-
-def test_the_first_difference_is_that_of_anything_returned_or_of_length():
-    one = episode((0.0,), (1.0, 0.5), (2.0, 0.5))
-    assert one.first_difference(episode((0.0,), (1.0, 0.5), (2.0, 0.5))) is None
-    assert one.first_difference(episode((0.0,), (1.5, 0.5), (2.0, 0.5))) == 1
-    assert one.first_difference(episode((0.0,), (1.0, 0.5), (2.0, 0.6))) == 2
-    assert one.first_difference(episode((0.0,), (1.0, 0.5), (2.0, 0.5, True))) == 2
-    assert one.first_difference(episode((0.0,), (1.0, 0.5), (2.0, 0.5, False, True))) == 2
-    assert one.first_difference(episode((0.0,), (1.0, 0.5))) == 2
-
-
-def test_nested_values_are_the_same_if_all_their_parts_are():
-    nan = float("nan")
-    assert same({"a": (1, [np.array([nan, 1.0])])}, {"a": (1, [np.array([nan, 1.0])])})
-    assert same(nan, nan)
-    for a, b in [
-        ({"a": 1}, {"a": 1, "b": 2}),
-        ((1,), (1, 2)),
-        (np.zeros(2), np.zeros(3)),
-        (np.zeros(2), 0.0),
-        ({}, 1),
-    ]:
-        assert not same(a, b)
-        assert not same(b, a)

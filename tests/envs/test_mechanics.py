@@ -1,16 +1,14 @@
-"""The mechanical worlds against the Lagrangian of their parts, MuJoCo, and figures by hand."""
+"""The mechanical worlds against the Lagrangian of their parts."""
 
-import gymnasium
 import numpy as np
 import pytest
+from energies import cart_pole_energies, jacobian, rod
 from gymnasium.utils.env_checker import check_env
 from scipy.integrate import solve_ivp
 from scipy.linalg import solve_discrete_are
 
 from cmerl.envs import PetsCartPole, PilcoCartPole, PilcoDoublePendulum, pets_cart_pole, pilco_cart_pole
 from cmerl.envs.mechanics import CartPole
-from cmerl.envs.pilco_double_pendulum import derivative as double_pendulum
-from cmerl.errors import InputError
 
 WORLDS = [PetsCartPole, PilcoCartPole, PilcoDoublePendulum]
 STATES = [(0.3, -0.7, 2.0, -1.5), (-0.2, 1.1, 0.4, 3.0), (1.0, 0.0, -2.6, 0.5)]
@@ -37,30 +35,6 @@ def accelerations(energies, q, v, forces, eps=1e-4):
     mass = slope(lambda u: momentum(q, u), v)
     carried = slope(lambda p: momentum(p, v), q).T @ v
     return np.linalg.solve(mass, slope(lambda p: lagrangian(energies, p, v), q) - carried + forces)
-
-
-def rod(pivot, pivot_speed, angle, turn, mass, centre, inertia, gravity):
-    """Energies of a rod that stands on a moving pivot, by where its centre is and how fast that moves."""
-    place = pivot + centre * np.array([np.sin(angle), np.cos(angle)])
-    speed = pivot_speed + centre * turn * np.array([np.cos(angle), -np.sin(angle)])
-    return mass * speed @ speed / 2 + inertia * turn**2 / 2, mass * gravity * place[1]
-
-
-def cart_pole_energies(body):
-    def energies(q, v):
-        pole = rod(
-            np.array([q[0], 0.0]),
-            np.array([v[0], 0.0]),
-            q[1],
-            v[1],
-            body.pole,
-            body.centre,
-            body.inertia,
-            body.gravity,
-        )
-        return body.cart * v[0] ** 2 / 2 + pole[0], pole[1]
-
-    return energies
 
 
 def double_pendulum_energies(q, v):
@@ -123,16 +97,6 @@ def test_energy_stays_without_friction_and_force():
     assert link_energy(links) == pytest.approx(before[1], abs=1e-3)
 
 
-def test_friction_takes_energy():
-    body = pets_cart_pole.BODY
-    env, state = PetsCartPole(), np.array([0.0, 1.0, 2.0, 3.0])
-    energies = []
-    for _ in range(50):
-        energies.append(sum(cart_pole_energies(body)(state[[0, 2]], state[[1, 3]])))
-        state = env.move(state, np.zeros(1))
-    assert (np.diff(energies) < 0).all()
-
-
 @pytest.mark.parametrize("world", WORLDS)
 def test_upright_and_hanging_are_equilibria(world):
     for angle in (0.0, np.pi):
@@ -146,87 +110,12 @@ def test_upright_and_hanging_are_equilibria(world):
         assert (growth > 1.0) == (angle == 0.0)  # upright falls, hanging does not
 
 
-def jacobian(function, at, eps=1e-5):
-    return np.array([(function(at + h) - function(at - h)) / (2 * eps) for h in eps * np.eye(len(at))]).T
-
-
-def test_linearised_the_links_swing_in_their_two_modes():
-    """Uniform rods: masses ml²(4/3, 1/2; 1/2, 1/3), stiffness mgl(3/2, 1/2): the textbook modes."""
-    found = np.linalg.eigvals(jacobian(lambda s: double_pendulum(s, np.zeros(2)), np.array([np.pi, np.pi, 0.0, 0.0])))
-    modes = np.linalg.eigvals(np.linalg.solve([[4 / 3, 1 / 2], [1 / 2, 1 / 3]], np.diag([3 / 2, 1 / 2]) * 9.82 / 0.5))
-    np.testing.assert_allclose(np.sort(abs(found.imag))[::2], np.sort(np.sqrt(modes)), rtol=1e-6)
-    np.testing.assert_allclose(found.real, 0.0, atol=1e-4)
-
-
 def test_linearised_a_free_cart_pole_falls_at_its_rate():
     """Upright without friction: λ² = (M + m) m c g / ((M + m)(I + mc²) − m²c²)."""
     body = CartPole(0.5, 0.5, 0.25, 0.5 * 0.5**2 / 12, gravity=9.82)
     found = np.linalg.eigvals(jacobian(lambda s: body.derivative(s, 0.0), np.zeros(4))).real.max()
     swing = body.inertia + 0.5 * 0.25**2
     assert found == pytest.approx(np.sqrt(1.0 * 0.125 * 9.82 / (1.0 * swing - 0.125**2)), rel=1e-6)
-
-
-MODEL = """
-<mujoco><option gravity="0 0 -9.81" integrator="RK4" timestep="0.02"/><default><geom contype="0"/></default>
-<worldbody><body><joint name="slide" type="slide" axis="1 0 0" damping="1"/>
-  <geom type="capsule" size="0.1 0.1"/>
-  <body><joint name="hinge" type="hinge" axis="0 1 0" damping="1"/>
-    <geom type="capsule" fromto="0 0 0 0 0 0.6" size="0.049"/></body></body></worldbody>
-<actuator><motor joint="slide" gear="100" ctrlrange="-3 3" ctrllimited="true"/></actuator></mujoco>
-"""
-
-
-def test_pets_cart_pole_moves_as_in_mujoco():
-    import mujoco
-
-    model = mujoco.MjModel.from_xml_string(MODEL)
-    np.testing.assert_allclose(model.body_mass[1:], [pets_cart_pole.CART, pets_cart_pole.POLE], rtol=1e-12)
-    data, env, rng = mujoco.MjData(model), PetsCartPole(), np.random.default_rng(0)
-    state = np.array([0.1, -0.2, np.pi - 0.3, 0.5])
-    data.qpos[:], data.qvel[:] = state[[0, 2]], state[[1, 3]]
-    env.constrain = lambda state: state  # MuJoCo's ends are soft: the comparison has none
-    for _ in range(50):
-        action = rng.uniform(-1, 1, 1)
-        data.ctrl[:] = action
-        mujoco.mj_step(model, data, nstep=2)
-        state = env.move(state, action)
-        np.testing.assert_allclose(state, [data.qpos[0], data.qvel[0], data.qpos[1], data.qvel[1]], atol=1e-8)
-
-
-def test_an_end_of_the_track_stops_the_cart_and_leaves_the_pole_its_momentum():
-    body, state = pets_cart_pole.BODY, np.array([2.6, 3.0, 0.7, -1.0])
-    stopped = body.stop(state, 2.5)
-    swing = body.inertia + body.pole * body.centre**2
-
-    def momentum(s):  # of the pole, about the hinge
-        return swing * s[3] + body.pole * body.centre * np.cos(s[2]) * s[1]
-
-    assert stopped[:2].tolist() == [2.5, 0.0]
-    assert momentum(stopped) == pytest.approx(momentum(state))
-    assert sum(cart_pole_energies(body)(stopped[[0, 2]], stopped[[1, 3]])) < sum(
-        cart_pole_energies(body)(state[[0, 2]], state[[1, 3]])
-    )
-    back = np.array([-2.6, 3.0, 0.7, -1.0])  # a cart that already moves inwards keeps its speed
-    np.testing.assert_array_equal(body.stop(back, 2.5), [-2.5, 3.0, 0.7, -1.0])
-    env = gymnasium.make("cmerl/PetsCartPole-v0")
-    env.reset(seed=0)
-    for _ in range(60):
-        obs, *_ = env.step(np.array([3.0]))
-        assert obs in env.observation_space
-    assert obs[0] == 2.5
-
-
-def test_rewards_by_hand_one_and_many():
-    up, down = np.array([0.0, 0, 1, 0, 0]), np.array([0.0, 0, -1, 0, 0])
-    aside = np.array([0.25, 0, 1, 0, 0])
-    pets = PetsCartPole.reward(down, np.array([[2.0], [0.0]]), np.array([up, down]))
-    np.testing.assert_allclose(pets, [1 - 0.04, np.exp(-4.0)])
-    np.testing.assert_allclose(
-        PilcoCartPole.reward(down, [0.0], np.array([up, down, aside])), [1.0, np.exp(-8.0), np.exp(-0.5)]
-    )
-    assert PilcoCartPole.reward(down, [0.0], up) == 1.0
-    links = np.array([[1, 0, 1, 0, 0, 0], [-1, 0, -1, 0, 0, 0], [1, 0, -1, 0, 0, 0.0]])
-    np.testing.assert_allclose(PilcoDoublePendulum.reward(links, np.zeros(2), links), np.exp([0.0, -8.0, -2.0]))
 
 
 @pytest.mark.parametrize("world", WORLDS)
@@ -273,33 +162,3 @@ def test_episodes_start_hanging_and_repeat_by_seed(world, horizon):
     rest, spread = world().rest, world().spread
     np.testing.assert_allclose(starts.mean(axis=0), rest, atol=0.03)
     np.testing.assert_allclose(starts.std(axis=0), np.broadcast_to(spread, 4), rtol=0.2)
-
-
-def test_noise_is_seen_and_not_paid():
-    quiet, noisy = PilcoCartPole(), PilcoCartPole(noise=0.05)
-    start = {"state": (0.0, 0.0, 0.1, 0.0)}
-    for env in (quiet, noisy):
-        env.reset(seed=1, options=start)
-    gaps = []
-    for _ in range(100):
-        (seen, paid, *_), (other, paid_too, *_) = quiet.step([0.1]), noisy.step([0.1])
-        gaps.append(other[:2] - seen[:2])
-        assert paid == paid_too
-    assert np.std(gaps) == pytest.approx(0.05, rel=0.2)
-
-
-def test_misuse_is_refused():
-    env = PilcoDoublePendulum()
-    with pytest.raises(InputError, match="call reset"):
-        env.step([0.0, 0.0])
-    for noise in (-0.1, np.inf, np.nan):
-        with pytest.raises(InputError, match="noise must be"):
-            PilcoDoublePendulum(noise=noise)
-    with pytest.raises(InputError, match=r"must be \(θ₁, θ₂, θ̇₁, θ̇₂\), finite"):
-        env.reset(options={"state": (0, 0, 0)})
-    with pytest.raises(InputError, match="within the world's limits"):
-        PetsCartPole().reset(options={"state": (2.6, 0, 0, 0)})
-    env.reset(seed=0)
-    for action in ([3.0, 0.0], 0.0, [np.nan, 0.0], [0.1], "left"):
-        with pytest.raises(InputError, match=r"the action must be 2 numbers in \[-2, 2\]"):
-            env.step(action)

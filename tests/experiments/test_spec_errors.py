@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Any
 
 import gymnasium
 import pytest
-from gymnasium.envs.registration import EnvSpec
 
 from cmerl.errors import InputError
-from cmerl.experiments.environments import make_environment
 from cmerl.experiments.runner import check, load_spec
-from cmerl.experiments.spec import Spec, parse, read
+from cmerl.experiments.spec import parse
 
 RIVER = "cmerl/RiverSwim-v0"
 
@@ -122,107 +119,8 @@ def test_a_wrong_spec_gives_one_sentence(values: dict[str, Any], wanted: str) ->
     assert len(sentence) < 400
 
 
-@pytest.mark.parametrize(
-    ("broken", "wanted"),
-    [
-        ("worlds", "environment 'Fragile-v0' cannot be made: RuntimeError: the simulator is not installed"),
-        ("__init__", "module 'fragile', allowed with --allow-env-module, cannot be imported: RuntimeError: the simu"),
-    ],
-)
-def test_a_module_that_fails_when_it_is_imported_gives_one_sentence(
-    broken: str, wanted: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    package = tmp_path / "fragile"
-    package.mkdir()
-    for name in ("__init__", "worlds"):
-        text = "raise RuntimeError('the simulator is not installed\\nhere')" if name == broken else ""
-        (package / f"{name}.py").write_text(text)
-    monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setitem(gymnasium.registry, "Fragile-v0", EnvSpec("Fragile-v0", "fragile.worlds:World"))
-    with pytest.raises(InputError) as caught:
-        check(parse(table(environments=["Fragile-v0"], allow_env_modules=["fragile"])))
-    sys.modules.pop("fragile", None)
-    assert wanted in str(caught.value)
-    assert "\n" not in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("name", "text", "wanted"),
-    [
-        ("none.toml", None, "there is no file"),
-        ("bad.toml", "episodes = ", "bad.toml: this is not TOML: invalid value (at end of document)"),
-        ("bad.json", "{", "bad.json: this is not JSON: expecting property name"),
-        ("list.json", "[1]", "list.json: a spec is a table"),
-        ("key.toml", "episods = 3", "key.toml: there is no key 'episods'"),
-        ("bytes.toml", b"\xff\xff", "bytes.toml: cannot be read: it is not text"),
-    ],
-)
-def test_a_wrong_file_is_named(tmp_path: Path, name: str, text: str | bytes | None, wanted: str) -> None:
-    path = tmp_path / name
-    if text is not None:
-        path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    with pytest.raises(InputError) as caught:
-        load_spec(path, {})
-    assert wanted in str(caught.value)
-    assert "\n" not in str(caught.value)
-
-
 def test_a_mistake_in_a_flag_is_not_blamed_on_the_file(tmp_path: Path) -> None:
     path = tmp_path / "good.toml"
     path.write_text(f'environments = ["{RIVER}"]')
     with pytest.raises(InputError, match="command line: episodes must be"):
         load_spec(path, {"episodes": 0}, "command line")
-
-
-def test_a_spec_says_what_a_dictionary_says(tmp_path: Path) -> None:
-    path = tmp_path / "spec.toml"
-    path.write_text(
-        """
-        episodes = 7
-        seeds = [3, 4]
-
-        [[environments]]
-        id = "Pendulum-v1"
-        options = {g = 9.0}
-        wrappers = ["FlattenObservation", {name = "DiscretizeAction", bins = 5}]
-
-        [[agents]]
-        name = "cme-rl"
-        options = {bonus = "split"}
-        """
-    )
-    spec = load_spec(path, {"horizon": 20})
-    assert spec == parse(
-        {
-            "environment": {
-                "id": "Pendulum-v1",
-                "options": {"g": 9.0},
-                "wrappers": ["FlattenObservation", {"name": "DiscretizeAction", "bins": 5}],
-            },
-            "agent": {"name": "cme-rl", "options": {"bonus": "split"}},
-            "episodes": 7,
-            "seeds": [3, 4],
-            "horizon": 20,
-        }
-    )
-    assert spec.agents[0].label == "cme-rl (bonus=split)"
-    assert spec.environments[0].label == "Pendulum-v1 (g=9.0)"
-    assert Spec.model_validate_json(spec.model_dump_json()) == spec
-    assert make_environment(spec.environments[0]).action_space.n == 5  # type: ignore[attr-defined]
-
-
-def test_an_environment_alone_is_a_spec() -> None:
-    spec = load_spec(RIVER, {})
-    assert [a.name for a in spec.agents] == ["cme-rl"]
-    assert (spec.episodes, spec.seed_list, spec.engine) == (100, [0], "local")
-
-
-def test_a_manifest_is_read_as_the_spec_in_it(tmp_path: Path) -> None:
-    path = tmp_path / "manifest.json"
-    path.write_text('{"format": 1, "versions": {}, "spec": {"environments": ["x"]}}')
-    assert read(path) == {"environments": ["x"]}
-
-
-def test_an_allowed_module_may_make_environments() -> None:
-    spec = parse(table(environments=["MiniGrid-Empty-5x5-v0"], allow_env_modules=["minigrid"]))
-    assert make_environment(spec.environments[0], spec.allow_env_modules).spec is not None

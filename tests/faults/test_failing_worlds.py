@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import errno
 import json
-import logging
 import os
 from pathlib import Path
 
@@ -13,7 +11,6 @@ import worlds
 
 from cmerl import experiments
 from cmerl.cli import main
-from cmerl.experiments.engines.log import LogFile
 
 MODULE = '''
 import os
@@ -128,22 +125,3 @@ def test_what_environments_warn_of_is_in_the_log_not_between_the_bars(
         main(["run", "Nagging-v0", *options, "--out", str(tmp_path / "run")])
     assert "the sensor is old" not in "".join(capfd.readouterr())
     assert "the sensor is old" in (tmp_path / "run" / "run.log").read_text()
-
-
-def test_a_log_on_a_full_disk_does_not_spill_its_own_traceback(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    handler = LogFile(tmp_path / "run.log", delay=True, encoding="utf-8")
-
-    def full(*_: object) -> None:
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    monkeypatch.setattr(handler, "flush", full)
-    record = logging.LogRecord("cmerl", logging.ERROR, __file__, 1, "a unit failed", (), None)
-    handler.handle(record)
-    assert capsys.readouterr().err == ""
-    monkeypatch.setattr(handler, "flush", lambda: 1 / 0)  # what is no matter of disks is told as ever
-    handler.handle(record)
-    assert "ZeroDivisionError" in capsys.readouterr().err
-    monkeypatch.undo()
-    handler.close()

@@ -7,6 +7,7 @@ from cmerl.kernels import (
     Columns,
     Constant,
     Delta,
+    Graph,
     Hamming,
     Kernel,
     Linear,
@@ -46,3 +47,18 @@ KERNELS = [
 @pytest.fixture(scope="session", params=KERNELS, ids=repr)
 def kernel(request: pytest.FixtureRequest) -> Kernel:
     return request.param
+
+
+@pytest.fixture(scope="session")
+def random_graphs():
+    """Draws so many small graphs with labels of atoms."""
+
+    def draw(count, rng):
+        found = []
+        for _ in range(count):
+            n = int(rng.integers(2, 8))
+            pairs = [(i, j) for i in range(n) for j in range(i) if rng.random() < 0.4]
+            found.append(Graph.of(rng.choice(list("CNO"), n).tolist(), [(j, i) for i, j in pairs] or [(0, 1)]))
+        return found
+
+    return draw

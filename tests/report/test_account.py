@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import rundirs
-from test_html import data_of
+from pages import data_of
 
 from cmerl.report import html, rundir, write_page
 from cmerl.report.account import ExplorationAccount

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from cmerl.agents.baselines.lc3 import LC3, lc3_radius
-from cmerl.agents.baselines.sampling_planner import CrossEntropy
 from cmerl.envs import LinearQuadratic, Regulator
 from cmerl.errors import InputError
 from cmerl.oracles import evaluate, solve
@@ -102,20 +101,6 @@ def test_it_learns_the_operator_of_the_regulator() -> None:
     assert np.trace(error.T @ agent.precision @ error) < radius**2
     assert np.trace(true.T @ agent.precision @ true) > radius**2  # knowing nothing would not do
     assert agent.history[-1].ret > 0.6 * solve(env, 12).value(env.start)
-
-
-def test_the_search_finds_the_top_of_a_hill() -> None:
-    target = np.array([[0.3, -0.2], [0.9, 0.0], [-0.5, 0.5]])
-    rng = np.random.default_rng(0)
-    best, most = CrossEntropy(samples=100, iterations=12).search(
-        lambda rows: -((rows - target) ** 2).sum(axis=(1, 2)), 3, 2, None, rng
-    )
-    np.testing.assert_allclose(best, target, atol=0.1)
-    assert most == pytest.approx(-((best - target) ** 2).sum())
-    finite = np.array([[-1.0], [0.0], [1.0]])
-    pattern = finite[[0, 2, 1, 2]]
-    best, _ = CrossEntropy().search(lambda rows: -((rows - pattern) ** 2).sum(axis=(1, 2)), 4, 1, finite, rng)
-    np.testing.assert_array_equal(best, pattern)
 
 
 def test_functions_are_asked_for_again(tmp_path) -> None:

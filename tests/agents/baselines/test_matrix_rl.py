@@ -9,7 +9,6 @@ import pytest
 
 from cmerl.agents.baselines.matrix_rl import MatrixRL, matrix_rl_radius
 from cmerl.envs import Bilinear, RandomMDP
-from cmerl.errors import InputError
 
 
 def test_with_one_hot_features_it_recovers_the_counts() -> None:
@@ -62,11 +61,3 @@ def test_with_one_hot_features_the_radius_is_enough(horizon: int, delta: float) 
             short = np.minimum(horizon, horizon * (1.0 + np.sqrt(N * L / 2.0)) / (N + 1.0))
             radius = matrix_rl_radius(pairs, horizon=horizon, episodes=t)
             assert (radius / np.sqrt(N + 1.0) >= short).all()
-
-
-def test_tables_that_do_not_fit_are_refused() -> None:
-    env = RandomMDP(4, 2, seed=1)
-    with pytest.raises(InputError, match=r"phi must be a finite array of shape \(4, 2, any\)"):
-        MatrixRL(env, phi=np.ones((4, 3, 2)))
-    with pytest.raises(InputError, match="full column rank"):
-        MatrixRL(env, psi=np.ones((4, 2)))

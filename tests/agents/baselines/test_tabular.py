@@ -8,9 +8,7 @@ import gymnasium
 import numpy as np
 import pytest
 
-import cmerl
 from cmerl import agents, oracles
-from cmerl.agents.baselines.empirical import EmpiricalModel
 from cmerl.agents.baselines.tabular import TabularAgent, break_ties
 from cmerl.errors import InputError, RewardRangeError
 
@@ -43,18 +41,6 @@ def test_who_has_seen_everything_plays_optimally(name: str, explore: bool) -> No
     value = oracles.evaluate(model, agent.policy(explore), agent.horizon).V[0]
     np.testing.assert_allclose(value, solution.V[0], rtol=1e-4)
     np.testing.assert_allclose(agent.policy(explore).Q, solution.Q, rtol=1e-3, atol=1e-4)
-
-
-@pytest.mark.parametrize("name", ["ucbvi-ch", "ucbvi-bf", "ucrl2", "kl-ucrl", "q-learning"])
-def test_with_the_papers_constants_q_is_optimistic_at_every_episode(name: str) -> None:
-    agent = make(name, cmerl.envs.random_mdp(4, 2, seed=5, horizon=4), theory=True, seed=1)
-    best = oracles.solve(agent.env, agent.horizon).Q
-    for _ in range(30):
-        assert (agent.policy().Q - best >= -1e-9).all()
-        agent.learn(1)
-    assert agent.policy().Q.max() <= agent.horizon + 1e-9 or name == "q-learning"  # whose Q alone is not clipped
-    # The same data without any bonus are not optimistic, so the test can fail.
-    assert (agent.policy(explore=False).Q - best < 0).any()
 
 
 @pytest.mark.parametrize("name", COUNTING)
@@ -129,14 +115,6 @@ def test_a_saved_agent_does_not_go_on_in_another_world(tmp_path: Any) -> None:
     assert agents.UCBVI.load(tmp_path / "agent").predict(0) in (0, 1)
 
 
-@pytest.mark.parametrize("name", [n for n in COUNTING if "theory" in agents.options(n)])
-def test_options_of_optimists_without_sense_are_refused(name: str) -> None:
-    for wrong in ({"bonus_scale": -1.0}, {"theory": 2}, {"delta": 0.0}, {"delta": 1.0}):
-        (option,) = wrong
-        with pytest.raises(InputError, match=f"{option} must"):
-            make(name, **wrong)
-
-
 def test_diagnostics_say_what_was_seen() -> None:
     told = make("ucbvi", bonus_scale=0.3).learn(2).diagnostics()
     assert told["transitions"] == 40
@@ -159,18 +137,3 @@ def test_ties_depend_on_the_seed_and_on_the_episode() -> None:
     agent = make("ucbvi", "cmerl/GridWorld-v0")
     first = agent.policy().actions
     assert (first != agent.learn(1).policy().actions).any()
-
-
-def test_the_sparse_model_is_the_dense_one() -> None:
-    rng = np.random.default_rng(3)
-    counts = np.where(rng.random((5, 3, 6)) < 0.4, rng.integers(1, 9, (5, 3, 6)), 0).astype(float)
-    counts[1, 2] = 0
-    counts[0, 0] = 0
-    n = counts.sum(axis=2)
-    sums, V = n * rng.random((5, 3)), rng.normal(size=6)
-    model = EmpiricalModel.of(counts, sums, sums)
-    P = counts / np.maximum(n, 1)[..., None]
-    np.testing.assert_allclose(model.expect(V), P @ V, atol=1e-12)
-    np.testing.assert_allclose(model.variance(V), P @ V**2 - (P @ V) ** 2, atol=1e-12)
-    np.testing.assert_array_equal(model.visits, n)
-    assert EmpiricalModel.of(0 * counts, 0 * sums, 0 * sums).expect(V).tolist() == np.zeros((5, 3)).tolist()

@@ -254,12 +254,6 @@ def test_errors_of_the_world_itself_pass_through():
     assert len(agent.learn(2).history) == 4
 
 
-def test_all_errors_are_of_one_family_and_value_errors():
-    for error in (InputError, KernelError, RewardRangeError, MissingConstantError):
-        assert issubclass(error, CmerlError)
-        assert issubclass(error, ValueError)
-
-
 @pytest.mark.parametrize(
     "homogeneous",
     [

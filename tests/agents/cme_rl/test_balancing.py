@@ -2,7 +2,6 @@
 
 import math
 
-import gymnasium
 import pytest
 
 from cmerl import CMERL
@@ -15,12 +14,9 @@ from cmerl.confidence import (
     Greedy,
     Practical,
     Tight,
-    mode_from_spec,
-    mode_spec,
     scales,
 )
 from cmerl.envs import RiverSwim
-from cmerl.errors import InputError, MissingConstantError
 
 
 def rule(*learners, span=10.0, width=1.0, floor=0.0, delta=0.1):
@@ -185,29 +181,3 @@ def test_unknown_misspecification_and_unknown_bounds_on_values_are_balanced_too(
     assert plans == {"B_V 1", "B_V 5"}
     small, large = agent.history[1].metrics["learners"]  # each has played once
     assert small["excess"] <= large["excess"]
-
-
-def test_mistakes_are_told_in_one_sentence():
-    env = RiverSwim(4, 6)
-    with pytest.raises(InputError, match="over must be"):
-        make("balanced", env, over="lambda")
-    with pytest.raises(InputError, match="needs values"):
-        make("balanced", env, over="B_V")
-    with pytest.raises(InputError, match="at least one candidate"):
-        make("balanced", env, values=[])
-    with pytest.raises(InputError, match="unproved modes only"):
-        Balanced(candidates=(Candidate(label="tight", mode=Tight()),))
-    with pytest.raises(InputError, match="never replans"):
-        CMERL(env, bonus="auto", replan=True)
-    with pytest.raises(MissingConstantError, match="B_P"):
-        make("balanced", gymnasium.make("cmerl/PBall2D-v0"), over="zeta", values=[0.1])
-    with pytest.raises(InputError, match="no option 'bonus'"):
-        make("balanced", env, bonus="tight")
-
-
-def test_modes_that_balance_can_be_written_down():
-    for mode in (
-        Balanced(),
-        BalancedProvable(candidates=(Candidate(label="x", mode=Tight(zeta=0.3), B_V=2.0),), floor=3.0),
-    ):
-        assert mode_from_spec(mode_spec(mode)) == mode

@@ -2,23 +2,17 @@
 
 from dataclasses import replace
 
-import gymnasium
 import numpy as np
 import pytest
+from agent_runs import known
 
 from cmerl import CMERL
 from cmerl.confidence import KL, Guarded, Practical
 from cmerl.envs import FiniteMDP, RiverSwim, random_mdp
-from cmerl.errors import InputError, MissingConstantError
-from cmerl.kernels import RBF, StateAction
 from cmerl.oracles import evaluate, solve
 from cmerl.planning import make_plan
 
 MODES = ["kl", "guarded"]
-
-
-def known(env, **options):
-    return CMERL(env, reward=lambda s, a: env.R[s, a], reward_range=(0, 1), **options)
 
 
 @pytest.mark.parametrize("bonus", MODES)
@@ -38,24 +32,6 @@ def test_bounds_on_values_hold_at_every_state_and_step_of_random_worlds(bonus, l
         lost = np.cumsum([r.regret for r in agent.history])
         assert (lost <= [r.metrics["regret_bound"] for r in agent.history]).all()
         assert agent.diagnostics()["proof"].startswith("holds")
-
-
-def test_the_kl_plan_is_optimistic_and_its_methods_agree():
-    env = random_mdp(4, 3, seed=7, concentration=0.4, horizon=5)
-    agent = known(env, seed=0, bonus="kl").learn(25)
-    plan, states = agent.planner.plan(), agent.planner.all_states
-    Q = plan.q_table(states)
-    assert (Q >= solve(env, 5).Q - 1e-9).all()
-    for step in range(5):
-        np.testing.assert_array_equal(plan.q(states, step), Q[step])
-        np.testing.assert_array_equal(plan.act(states, step), plan.table(states)[step])
-        np.testing.assert_allclose(agent.q_values(2, step), Q[step, 2])
-        assert (plan.value(states, step) <= Q[step].max(axis=1) + 1e-12).all()
-        np.testing.assert_allclose(plan.value(states, step), plan.value_table(states)[step])
-        assert (plan.bonus(states, step) >= -1e-9).all()
-    np.testing.assert_array_equal(agent.policy().table(env.observations), plan.table(states))
-    assert agent.predict(1, 2) == plan.table(states)[2, 1]
-    assert agent.predict(1, 2, explore=False) in range(3)
 
 
 @pytest.mark.parametrize("bonus", [KL(), KL(growth=0.5), Guarded(growth=0.5, kappa=2.0, prior_scale=0.1)])
@@ -142,19 +118,3 @@ def test_a_new_plan_waits_until_counts_have_grown():
         kept[growth] = len({id(balls) for balls in plans})
     assert kept[0.0] == 40
     assert kept[1.0] < 30
-
-
-def test_what_they_need_is_asked_for():
-    silent = FiniteMDP(np.full((2, 2, 2), 0.5), np.zeros((2, 2)), horizon=3)
-    with pytest.raises(MissingConstantError, match="reward_range"):
-        CMERL(silent, bonus="kl")
-    with pytest.raises(MissingConstantError, match="delta kernels"):
-        CMERL(gymnasium.make("CartPole-v1"), bonus="guarded", reward_range=(0, 1))
-    with pytest.raises(MissingConstantError, match="delta kernels"):
-        CMERL(RiverSwim(4, 6), bonus="kl", kernel=StateAction(RBF(1.0), RBF(1.0), 1))
-    with pytest.raises(InputError, match="kappa"):
-        Guarded(kappa=0.5)
-    with pytest.raises(InputError, match="never replans"):
-        CMERL(RiverSwim(4, 6), bonus="kl", replan=True)
-    with pytest.raises(InputError, match="drop actions"):
-        CMERL(RiverSwim(4, 6), bonus="kl", actions=[1])

@@ -1,23 +1,13 @@
 """A policy drawn from those that were played, and the statement that holds for it."""
 
-import gymnasium
 import numpy as np
 import pytest
+from agent_runs import known
+from small_worlds import bandit_like
 
 from cmerl import CMERL
 from cmerl.envs import FiniteMDP, RiverSwim
-from cmerl.errors import InputError
 from cmerl.oracles import evaluate, solve
-
-
-def bandit_like(horizon=2):
-    """Two states, known rewards, and little to learn: bounds become small in a hundred episodes."""
-    P = np.array([[[0.9, 0.1], [0.1, 0.9]], [[0.5, 0.5], [0.5, 0.5]]])
-    return FiniteMDP(P, np.array([[0.0, 0.0], [1.0, 1.0]]), horizon=horizon)
-
-
-def known(env, **options):
-    return CMERL(env, reward=lambda s, a: env.R[s, a], reward_range=(0, 1), **options)
 
 
 @pytest.mark.parametrize("bonus", ["nonnegative", "tight", "practical", "auto"])
@@ -60,22 +50,6 @@ def test_without_a_proof_the_statement_says_so():
     assert found.statement.startswith("nothing is proven")
 
 
-def test_what_cannot_be_promised_is_refused_in_a_sentence():
-    varying = FiniteMDP(bandit_like().P, bandit_like().R, horizon=2, start=np.array([0.5, 0.5]))
-    with pytest.raises(InputError, match="first state varies"):
-        known(varying, bonus="split").learn(2).pac_policy(0.5)
-    with pytest.raises(InputError, match="first state varies"):
-        CMERL(gymnasium.make("CartPole-v1", max_episode_steps=10), seed=0).learn(2).pac_policy(0.5)
-    agent = known(bandit_like(), bonus="split")
-    with pytest.raises(InputError, match="learn first"):
-        agent.pac_policy(0.5)
-    agent.learn(1)
-    with pytest.raises(InputError, match="delta must lie between the agent's own"):
-        agent.pac_policy(0.5, delta=0.05)
-    with pytest.raises(InputError, match="epsilon must be"):
-        agent.pac_policy(-1.0)
-
-
 def test_broken_off_episodes_do_not_confuse_the_draw():
     class Faulty(FiniteMDP):
         fail = False
@@ -97,11 +71,3 @@ def test_broken_off_episodes_do_not_confuse_the_draw():
         agent.learn(1)
     found = agent.pac_policy(0.5)
     np.testing.assert_array_equal(found.table(env.observations), played[found.episode])
-
-
-def test_no_policy_is_said_to_lose_more_than_there_is():
-    agent = known(RiverSwim(4, 6), seed=0, bonus="nonnegative").learn(3)
-    assert agent.history[-1].metrics["regret_bound"] / (0.4 * 3) > 6
-    found = agent.pac_policy(6.0, delta=0.5)
-    assert found.epsilon == 6.0
-    assert found.certified

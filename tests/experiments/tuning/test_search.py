@@ -9,51 +9,18 @@ from typing import Any
 import numpy as np
 import optuna
 import pytest
+from small_runs import SEARCH, InThisProcess, changed
 
-import cmerl.cli
 from cmerl import experiments
 from cmerl.errors import InputError
 from cmerl.experiments import engines, tuning
-from cmerl.experiments.engines.base import EpisodeFinished, UnitFailed, UnitFinished
-from cmerl.experiments.failures import sentence
-from cmerl.experiments.journal import FileJournal, Tail
-from cmerl.experiments.packing import unpack
 from cmerl.experiments.statistics import Comparison, paired_difference
 from cmerl.experiments.tuning import search
-from cmerl.experiments.tuning.spec import with_options
-from cmerl.experiments.units import play
-
-SPEC: dict[str, Any] = {
-    "environments": [{"id": "cmerl/Chain-v0", "label": "chain", "options": {"states": 4}}],
-    "agents": [{"name": "cme-rl", "options": {"lam": 50.0}}],  # which most other settings beat
-    "episodes": 3,
-    "horizon": 8,
-    "seeds": 6,
-    "tune": {"trials": 3, "seeds": 2, "options": {"lam": {"low": 0.01, "high": 10.0, "log": True}}},
-}
-
-
-class InThisProcess:
-    def run(self, tasks):
-        for task in tasks:
-            try:
-                with FileJournal(task.journal) as journal:
-                    report = play(task.unit, journal)
-            except Exception as error:
-                yield UnitFailed(task.unit, sentence(error))
-                continue
-            records = [unpack(record) for record in Tail(task.journal, task.offset)()]
-            yield from (EpisodeFinished(task.unit, record["line"]) for record in records if "line" in record)
-            yield UnitFinished(task.unit, report)
 
 
 @pytest.fixture(autouse=True)
 def in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engines, "make", lambda *args, **options: InThisProcess())
-
-
-def changed(**tune: Any) -> dict[str, Any]:
-    return {**SPEC, "tune": {**SPEC["tune"], **tune}}
 
 
 def trials_of(directory: Path) -> list[tuple[dict[str, Any], float | None]]:
@@ -69,7 +36,7 @@ def trials_of(directory: Path) -> list[tuple[dict[str, Any], float | None]]:
 def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> tuning.Tuned:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(engines, "make", lambda *args, **options: InThisProcess())
-        return tuning.tune(SPEC, out=tmp_path_factory.mktemp("tune") / "out")
+        return tuning.tune(SEARCH, out=tmp_path_factory.mktemp("tune") / "out")
 
 
 def regrets(directory: Path, agent: str) -> np.ndarray:
@@ -113,7 +80,7 @@ def test_a_search_stopped_between_and_inside_trials_comes_out_the_same(undisturb
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        tuning.tune(SPEC, out=tmp_path / "out", say=stop)
+        tuning.tune(SEARCH, out=tmp_path / "out", say=stop)
     assert len(trials_of(tmp_path / "out")) == 1
 
     def play_some(*args: Any, **settings: Any) -> Any:
@@ -129,22 +96,22 @@ def test_a_search_stopped_between_and_inside_trials_comes_out_the_same(undisturb
     with monkeypatch.context() as patch:
         patch.setattr(search, "run", play_some)
         with pytest.raises(KeyboardInterrupt):
-            tuning.tune(SPEC, out=tmp_path / "out")
+            tuning.tune(SEARCH, out=tmp_path / "out")
     assert trials_of(tmp_path / "out")[1][1] is None  # under way
 
-    found = tuning.tune(SPEC, out=tmp_path / "out")
+    found = tuning.tune(SEARCH, out=tmp_path / "out")
     assert trials_of(tmp_path / "out") == trials_of(undisturbed.directory)
     assert found.options == undisturbed.options
     assert found.comparisons == undisturbed.comparisons
 
 
 def test_more_trials_go_on_with_the_search_and_other_settings_do_not(undisturbed, tmp_path) -> None:
-    first = tuning.tune(SPEC, out=tmp_path / "out", trials=2)
+    first = tuning.tune(SEARCH, out=tmp_path / "out", trials=2)
     assert first.trials == 2
-    assert tuning.tune(SPEC, out=tmp_path / "out").trials == 3
+    assert tuning.tune(SEARCH, out=tmp_path / "out").trials == 3
     assert trials_of(tmp_path / "out") == trials_of(undisturbed.directory)
     with pytest.raises(InputError, match="holds a search with other settings"):
-        tuning.tune({**SPEC, "episodes": 7}, out=tmp_path / "out")
+        tuning.tune({**SEARCH, "episodes": 7}, out=tmp_path / "out")
 
 
 def test_settings_that_cannot_be_run_fail_alone(tmp_path) -> None:
@@ -179,64 +146,10 @@ def test_losses_are_shares_of_the_default_averaged_over_environments() -> None:
     assert search.relative_loss(baseline, baseline) == 0.0
 
 
-def test_options_with_dots_go_into_tables() -> None:
-    options = {"bonus": {"mode": "practical", "sigma_scale": 1.0}}
-    found = with_options(options, {"bonus.sigma_scale": 0.1, "lam": 2.0})
-    assert found == {"bonus": {"mode": "practical", "sigma_scale": 0.1}, "lam": 2.0}
-    assert options == {"bonus": {"mode": "practical", "sigma_scale": 1.0}}
-
-
-@pytest.mark.parametrize(
-    ("spec", "message"),
-    [
-        ({"environments": ["cmerl/Chain-v0"]}, r"no table \[tune\]"),
-        ({**SPEC, "agents": ["cme-rl", "random"]}, "tuning is for one agent, not for 2"),
-        (changed(options={}), "options is empty"),
-        (changed(options={"lamm": [1.0, 2.0]}), "no option 'lamm': did you mean 'lam'?"),
-        (changed(options={"bonus.sigma_scale": [1.0, 2.0]}), "inside 'bonus', which must be a table"),
-        (changed(options={"lam": {"low": 2.0, "high": 1.0}}), "low must be below high, not 2.0 and 1.0"),
-        (changed(options={"lam": {"low": 0.0, "high": 1.0, "log": True}}), "must begin above 0"),
-        (changed(seeds=[5, 6]), "seed 5 is also one of the final comparison's"),
-        (changed(trials=0), "trials must be a whole number of at least 1"),
-        (changed(trails=3), "no key 'trails': did you mean 'trials'?"),
-        (changed(objective="regrets"), "did you mean 'regret'?"),
-        ({**SPEC, "episods": 3}, "did you mean 'episodes'?"),
-    ],
-)
-def test_mistakes_are_one_sentence(spec: dict[str, Any], message: str) -> None:
-    with pytest.raises(InputError, match=message) as caught:
-        tuning.load(spec)
-    assert "\n" not in str(caught.value)
-
-
 def test_regret_is_refused_where_nobody_knows_it(tmp_path) -> None:
     spec = {**changed(objective="regret", trials=1), "environments": ["CartPole-v1"], "episodes": 1, "horizon": 5}
     with pytest.raises(InputError, match="regret is not known in every environment"):
         tuning.tune(spec, out=tmp_path / "out")
-
-
-def test_the_command_says_which_seeds_were_for_what(tmp_path, monkeypatch, capsys) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "small.json").write_text(json.dumps(SPEC))
-    with pytest.raises(SystemExit) as end:
-        cmerl.cli.main(["tune", "small.json", "--trials", "2"])
-    said = capsys.readouterr().out
-    assert end.value.code == 0
-    assert "2 trials on seeds 6, 7" in said
-    assert "best options (trial" in said
-    assert "against the default on seeds 0–5, none of which was tuned on" in said
-    assert "chain: no better than the default, p = " in said
-    assert "(cumulative regret improved by " in said
-
-    assert (tmp_path / "runs" / "small-tuned" / "study.db").exists()
-    pytest.importorskip("plotly")
-    with pytest.raises(SystemExit) as end:
-        cmerl.cli.main(["report", "runs/small-tuned"])
-    assert end.value.code == 0
-    page = (tmp_path / "runs" / "small-tuned" / "report.html").read_text(encoding="utf-8")
-    assert "search small-tuned · " in page
-    assert "Settings that were tried" in page
-    assert "chain: no better than the default" in page
 
 
 @pytest.mark.parametrize(

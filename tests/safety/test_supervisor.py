@@ -3,6 +3,7 @@
 import gymnasium
 import numpy as np
 import pytest
+from small_worlds import Line, home
 
 from cmerl import CMERL
 from cmerl.envs import FiniteMDP, PIController, Reactor
@@ -18,28 +19,6 @@ def cliff(length=5):
         P[s, 1, min(s + 1, length - 1)] = 1.0
         R[s] = s / length
     return FiniteMDP(P, R, start=0)
-
-
-class Line(gymnasium.Env):
-    """A point that is pushed along a line; it pays to be far right."""
-
-    observation_space = gymnasium.spaces.Box(-3.0, 3.0, (1,), dtype=np.float64)
-    action_space = gymnasium.spaces.Box(-1.0, 1.0, (1,), dtype=np.float64)
-    columns = ("place",)
-
-    def reset(self, *, seed=None, options=None):
-        super().reset(seed=seed)
-        self.x = self.np_random.uniform(-0.1, 0.1, 1)
-        return self.x.copy(), {}
-
-    def step(self, action):
-        self.x = np.clip(self.x + 0.2 * np.clip(action, -1, 1), -3, 3)
-        return self.x.copy(), float(self.x[0] + 3) / 6, False, False, {"wear": float(abs(action[0]))}
-
-
-def home(obs, step):
-    """A controller that holds the middle, and moves about it a little."""
-    return np.clip(2.0 * (0.3 * np.sin(step) - obs), -1, 1)
 
 
 def seen_states(agent, episodes):
@@ -90,16 +69,6 @@ def test_what_is_recorded():
 def test_outside_already_the_fallback_acts():
     agent = CMERL(Line(), horizon=15, limits={"place": (-1.0, 1.0)}, fallback=home).learn(2)
     np.testing.assert_array_equal(agent.predict(np.array([1.5])), home(np.array([1.5]), 0))
-
-
-def test_predict_says_what_would_be_played():
-    agent = CMERL(Line(), horizon=15, limits={"place": (-1.0, 1.0)}, fallback=home, seed=1).learn(2)
-    first = []
-    env = agent.env
-    policy = agent.policy()
-    agent.learn(1, callback=lambda agent, record: first.append(agent.lesson()))
-    np.testing.assert_array_equal(policy(first[0]["observations"][0], 0), first[0]["actions"][0])
-    assert env is agent.env
 
 
 def test_learning_in_parts_and_after_loading_is_learning_at_once(tmp_path):

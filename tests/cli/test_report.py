@@ -1,3 +1,5 @@
+"""`cmerl report`: a page and figures, or one sentence."""
+
 from __future__ import annotations
 
 from pathlib import Path
