@@ -29,7 +29,7 @@ class Selection:
         search: sizes of searches.
     """
 
-    margin: float = 0.6
+    margin: float = 0.75
     held_out: int = 300
     residuals: int = 16
     repeats: tuple[int, ...] = (1, 2, 3, 5)

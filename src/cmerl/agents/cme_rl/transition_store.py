@@ -134,6 +134,8 @@ class TransitionStore:
         adapted = self.selector.doubled(self.n) and self._adapt_kernels()
         if self.displacement is None and (adapted or self._hand_over()):
             self._relearn()
+        if end and self.displacement is not None:
+            self.displacement.end_episode()
         if end and self.selector.due:
             self._choose()
         if end and self._log_ends():

@@ -115,12 +115,26 @@ class DisplacementEmbedding:
                 starts=self.settings.reward_starts,
             )
         elif misjudged:
-            assert self._shape is not None  # what was it misjudged with?
-            found = fit_reward(self._motion(self._data), self.settings.fit_rows, self.settings.reward_starts)
-            self._shape = replace(self._shape, reward=found[0], reward_at_next=found[1])
+            self._fit_rewards()
         known = self.places_pay and self._fitted_at < self.n  # little data may deceive: it is asked again
         self.places_pay = known or self._rewards_differ()
         self._dynamics = self._view = self._grid = None
+
+    def end_episode(self) -> None:
+        """Choose the kernel of rewards if the episode has shown the first that depend on the state.
+
+        Inside the episode they may be the tail of more: were they fitted at once, exploring would end there. After it
+        they must be fitted: a model without them would search for nothing until the data have doubled.
+        """
+        if self._shape is None or self._shape.reward is not None or self._reward is not None or not self.places_pay:
+            return
+        with all_or_nothing(self):
+            self._fit_rewards()
+            self._dynamics = self._view = self._grid = None
+
+    def _fit_rewards(self) -> None:
+        found = fit_reward(self._motion(self.data), self.settings.fit_rows, self.settings.reward_starts)
+        self._shape = replace(self.shape, reward=found[0], reward_at_next=found[1])
 
     def _rewards_differ(self) -> bool:
         """Whether rewards differ between states, as far as is known; a function that is given knows all states."""
