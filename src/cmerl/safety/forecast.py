@@ -27,7 +27,22 @@ Shapes = list[tuple[FloatArray, float] | None]
 """Lengthscales and ridge of each column of the displacement; None for one that stands still."""
 
 LEAST = 10  # transitions without which nothing can be said
+PURE_NOISE = 1e4  # ridge above which nothing but noise is seen
 CONSTANT = 1e-9  # a column whose displacement varies less stands still
+
+
+class Step(NamedTuple):
+    """A step of a forecast.
+
+    Attributes:
+        mean: what is expected.
+        unseen: the share of the signal's variance that is open for want of data: near 0 among them, 1 far from them.
+        standard_error: standard deviation of what the noise in the data leaves in the mean.
+    """
+
+    mean: FloatArray
+    unseen: FloatArray
+    standard_error: FloatArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +57,7 @@ class Column:
         mean: of the displacement.
         amplitude: standard deviation of the signal.
         noise: standard deviation of the noise.
+        ridge: the ridge of the regression.
     """
 
     Z: FloatArray
@@ -51,22 +67,35 @@ class Column:
     mean: float
     amplitude: float
     noise: float
+    ridge: float
 
     @classmethod
     def of(cls, Z: FloatArray, y: FloatArray, scales: FloatArray, ridge: float) -> Column:
-        """From inputs (n, c) and displacements (n,), with lengthscales (c,) and a ridge."""
+        """From inputs (n, c) and displacements (n,), with lengthscales (c,) and a ridge.
+
+        With C = K + ridge·I the residuals are ridge·coef, and noise of variance 1 leaves ridge²·tr C⁻² of their
+        squares. The likelihood counts no degrees of freedom and would find too little noise.
+        """
         mean = float(y.mean())
         scaled = Z / scales
         inverse = Cholesky.of(_kernel(scaled, scaled), ridge).solve(np.eye(len(y)))
         coef = inverse @ (y - mean)
         amplitude = float(np.sqrt(max(float((y - mean) @ coef) / len(y), 0.0)))
-        return cls(scaled, scales, inverse, coef, mean, amplitude, amplitude * float(np.sqrt(ridge)))
+        noise = float(np.sqrt(coef @ coef / np.square(inverse).sum()))
+        return cls(scaled, scales, inverse, coef, mean, amplitude, noise, ridge)
 
-    def __call__(self, Zq: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """The expected displacement (q,), and the share of its variance that the data leave open (q,)."""
+    def __call__(self, Zq: FloatArray) -> Step:
+        """The displacement at inputs (q, c), with each array (q,).
+
+        The mean is αᵀy with α = C⁻¹k, and its error has two independent parts. Noise in the data gives αᵀε, of
+        variance noise²·‖α‖². The signal gives f(z) − αᵀf(Z), of variance amplitude²·(1 − αᵀk − ridge·‖α‖²). Only the
+        second says that data are missing here. Their sum is the posterior variance.
+        """
         K = _kernel(Zq / self.scales, self.Z)
-        left = 1.0 - np.einsum("ij,ij->i", K @ self.inverse, K)
-        return self.mean + K @ self.coef, np.clip(left, 0.0, 1.0)
+        weights = K @ self.inverse
+        squares = np.square(weights).sum(axis=1)
+        unseen = 1.0 - np.einsum("ij,ij->i", weights, K) - self.ridge * squares
+        return Step(self.mean + K @ self.coef, np.clip(unseen, 0.0, 1.0), self.noise * np.sqrt(squares))
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,15 +150,15 @@ class Forecast:
         )
         return cls(centre, scale, tuple(columns))
 
-    def step(self, states: FloatArray, actions: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Expected next states (q, d), and the shares of variance that are open (q, d)."""
+    def step(self, states: FloatArray, actions: FloatArray) -> Step:
+        """Next states after actions (q, e) at states (q, d), with each array (q, d)."""
         Zq = (np.hstack([states, actions]) - self.centre) / self.scale
-        mean, left = states.copy(), np.zeros(states.shape)
+        mean, unseen, standard_error = states.copy(), np.zeros(states.shape), np.zeros(states.shape)
         for j, column in enumerate(self.columns):
             if column is not None:
-                move, left[:, j] = column(Zq)
+                move, unseen[:, j], standard_error[:, j] = column(Zq)
                 mean[:, j] += move
-        return mean, left
+        return Step(mean, unseen, standard_error)
 
     @property
     def amplitudes(self) -> FloatArray:
@@ -161,16 +190,18 @@ class Forecast:
             rng: draws the errors.
         """
         n, d = caution.samples, len(state)
-        errors = caution.inflation * self.amplitudes * rng.normal(size=(n, d))
+        errors = rng.normal(size=(n, d))
         errors[0] = 0.0  # one path is what is expected
         noise = self.noises * rng.normal(size=(caution.steps, n, d))
-        path, lost, left = [np.repeat(state[None], n, axis=0)], np.zeros(n, dtype=bool), np.zeros(n, dtype=bool)
+        errors, noise = np.tile(errors, (2, 1)), np.concatenate([noise, np.zeros_like(noise)], axis=1)
+        path, lost, left = [np.repeat(state[None], 2 * n, axis=0)], np.zeros(n, dtype=bool), np.zeros(n, dtype=bool)
         for k in range(caution.steps):
-            actions = follow(path[k], k) if k else np.repeat(action[None], n, axis=0)
-            mean, doubt = self.step(path[k], actions)
-            path.append(mean + errors * np.sqrt(doubt) + noise[k])
-            lost |= (doubt > caution.unknown).any(axis=1)
-            left |= ~inside(path[k + 1])
+            actions = follow(path[k], k) if k else np.repeat(action[None], 2 * n, axis=0)
+            step = self.step(path[k], actions)
+            sigma = np.hypot(caution.inflation * self.amplitudes * np.sqrt(step.unseen), step.standard_error)
+            path.append(step.mean + errors * sigma + noise[k])
+            lost |= (step.unseen[n:] > caution.unknown).any(axis=1)
+            left |= ~inside(path[k + 1][:n])
             if (lost | left).mean() > caution.risk:
                 break
         return Paths(np.stack(path, axis=1), lost, left)
@@ -199,8 +230,8 @@ def _shapes(Z: FloatArray, moves: FloatArray, caution: Caution) -> Shapes:
         if spread <= CONSTANT * max(1.0, float(np.abs(move).max())):
             found.append(None)
         else:
-            shape = fit(Z[some], ((move - move.mean()) / spread)[:, None])
-            found.append((np.minimum(shape.lengthscales, caution.reach), shape.ridge))
+            shape = fit(Z[some], ((move - move.mean()) / spread)[:, None], most_ridge=PURE_NOISE)
+            found.append((np.minimum(shape.lengthscales, caution.reach), min(shape.ridge, 1.0)))
     return found
 
 
