@@ -31,7 +31,7 @@ class Caution:
     unknown: float = 0.1
     reach: float = 3.0
     first: int | None = None
-    shares: tuple[float, ...] = (0.5, 0.25, 0.125, 0.0625, 0.03125)
+    shares: tuple[float, ...] = tuple(0.5**k for k in range(1, 8))
     rows: int = 200
     fit_rows: int = 120
 

@@ -193,15 +193,15 @@ class Forecast:
         errors = rng.normal(size=(n, d))
         errors[0] = 0.0  # one path is what is expected
         noise = self.noises * rng.normal(size=(caution.steps, n, d))
-        errors, noise = np.tile(errors, (2, 1)), np.concatenate([noise, np.zeros_like(noise)], axis=1)
         path, lost, left = [np.repeat(state[None], 2 * n, axis=0)], np.zeros(n, dtype=bool), np.zeros(n, dtype=bool)
         for k in range(caution.steps):
             actions = follow(path[k], k) if k else np.repeat(action[None], 2 * n, axis=0)
-            step = self.step(path[k], actions)
-            sigma = np.hypot(caution.inflation * self.amplitudes * np.sqrt(step.unseen), step.standard_error)
-            path.append(step.mean + errors * sigma + noise[k])
-            lost |= (step.unseen[n:] > caution.unknown).any(axis=1)
-            left |= ~inside(path[k + 1][:n])
+            mean, unseen, standard_error = self.step(path[k], actions)
+            unseen, standard_error = unseen[n:], standard_error[n:]
+            error = errors * np.hypot(caution.inflation * self.amplitudes * np.sqrt(unseen), standard_error)
+            path.append(mean + np.concatenate([error + noise[k], error]))
+            lost |= (unseen > caution.unknown).any(axis=1)
+            left |= ~inside(path[k + 1]).reshape(2, n).all(axis=0)
             if (lost | left).mean() > caution.risk:
                 break
         return Paths(np.stack(path, axis=1), lost, left)
