@@ -1,7 +1,10 @@
-"""Forecasts after an action: simulated paths with model errors drawn from the posterior.
+"""Forecasts after an action: simulated paths with model errors drawn from the posterior, and with noise.
 
 Each column of s' − s is a Gaussian process in (s, a), fitted by marginal likelihood. A path has one draw of the model
-error, μ + z·σ with a constant z, because model errors do not average out along a path.
+error, μ + z·σ with a constant z, because model errors do not average out along a path. Noise is drawn at every step.
+
+Ignorance is not noise. More data near a state-action remove ignorance and leave the noise, so that only missing data
+make a path lost; noise counts where it leads out of the limits.
 """
 
 from __future__ import annotations
@@ -14,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cmerl.embedding.displacement.regression import farthest_points
-from cmerl.kernels.fitting import fit
+from cmerl.kernels.fitting import fit, log_evidence, squared_differences
 from cmerl.linalg import Cholesky
 from cmerl.safety.caution import Caution
 
@@ -27,7 +30,7 @@ Shapes = list[tuple[FloatArray, float] | None]
 """Lengthscales and ridge of each column of the displacement; None for one that stands still."""
 
 LEAST = 10  # transitions without which nothing can be said
-PURE_NOISE = 1e4  # ridge above which nothing but noise is seen
+RIDGES = np.logspace(-6, 4, 41)  # from no noise to nothing but noise
 CONSTANT = 1e-9  # a column whose displacement varies less stands still
 
 
@@ -140,6 +143,8 @@ class Forecast:
         settled = LEAST * 2 ** int(np.log2(n / LEAST))
         centre, scale = Z[:settled].mean(axis=0), Z[:settled].std(axis=0)
         scale = np.where(scale > CONSTANT, scale, 1.0)
+        d = states.shape[1]
+        scale[d:] = np.maximum(Z[:settled, d:].std(axis=0), caution.untried)
         Z = (Z - centre) / scale
         if settled not in fitted:
             fitted[settled] = _shapes(Z[:settled], moves[:settled], caution)
@@ -181,6 +186,9 @@ class Forecast:
     ) -> Paths:
         """Paths after an action (e,) at a state (d,), followed by the fallback; stopped at the first violation.
 
+        Every path is simulated twice, with noise and without. What is known is asked along the path without: noise
+        leads out of the data under the fallback as well, and says nothing about the action.
+
         Args:
             state: where the action is taken.
             action: its features.
@@ -211,9 +219,9 @@ class Paths(NamedTuple):
     """Paths of a forecast.
 
     Attributes:
-        states: (samples, steps + 1, d).
-        lost: which went where too little is known (samples,).
-        left: which have left the limits (samples,).
+        states: with noise, and then without (2·samples, steps + 1, d).
+        lost: which went where too little is known, without noise (samples,).
+        left: which have left the limits, with noise or without (samples,).
     """
 
     states: FloatArray
@@ -230,9 +238,26 @@ def _shapes(Z: FloatArray, moves: FloatArray, caution: Caution) -> Shapes:
         if spread <= CONSTANT * max(1.0, float(np.abs(move).max())):
             found.append(None)
         else:
-            shape = fit(Z[some], ((move - move.mean()) / spread)[:, None], most_ridge=PURE_NOISE)
-            found.append((np.minimum(shape.lengthscales, caution.reach), min(shape.ridge, 1.0)))
+            lengthscales, ridge = _shape(Z[some], ((move - move.mean()) / spread)[:, None], caution.reach)
+            found.append((np.minimum(lengthscales, caution.reach), min(ridge, caution.hidden**-2)))
     return found
+
+
+def _shape(Z: FloatArray, y: FloatArray, reach: float) -> tuple[FloatArray, float]:
+    """Lengthscales and ridge for outputs (n, 1) of mean 0: those fitted, or the smooth ones if data hardly differ.
+
+    In much noise the likelihood is flat, and its maximum may be any short lengthscale: noise would count as a signal
+    that is open everywhere. So d lengthscales must gain ½·d·log n nats over ``reach`` (Schwarz's criterion).
+    """
+    n, d = Z.shape
+    squares = squared_differences(Z)
+    smooth = [np.append(np.full(d, np.log(reach)), ridge) for ridge in np.log(RIDGES)]
+    evidence = [log_evidence(theta, squares, y)[0] for theta in smooth]
+    best = int(np.argmax(evidence))
+    found = fit(Z, y, most_ridge=RIDGES[-1], squares=squares)
+    if found.evidence - evidence[best] < 0.5 * d * np.log(n):
+        return np.full(d, reach), float(RIDGES[best])
+    return found.lengthscales, found.ridge
 
 
 def _kernel(X: FloatArray, Y: FloatArray) -> FloatArray:
