@@ -113,7 +113,7 @@ def pull(rows, k):
     return -rows
 
 
-@pytest.mark.parametrize("noise", [0.003, 0.03, 0.3, 1.5])
+@pytest.mark.parametrize("noise", [0.003, 0.03, 0.3, 0.6])
 @pytest.mark.parametrize("level", [0.05, 0.95])
 def test_quantiles_are_those_of_the_normal_law(noise, level):
     """From s the fallback a = −s leads to 0.8 s: five steps have mean 0.8⁴ (0.9 s + 0.1 a) and a known variance."""
@@ -134,10 +134,9 @@ def test_noise_is_found_without_bias_from_few_transitions(noise):
 @pytest.mark.parametrize("noise", [0.003, 0.3, 1.0])
 def test_what_was_sampled_well_is_known_whatever_the_noise(noise):
     """And what was not sampled is not: noise does not say where data are."""
-    caution = Caution()
-    forecast = Forecast.of(*line(100, noise, 0), caution)
-    paths = forecast.paths(np.array([1.0]), np.array([0.9]), pull, everything, caution, np.random.default_rng(0))
-    assert not paths.lost.any()
+    forecast = Forecast.of(*line(60, noise, 0), Caution())
+    places = np.array([[-1.2], [0.0], [1.2]]), np.array([[0.7], [0.0], [0.7]])
+    assert forecast.step(*places).unseen.max() < Caution().unknown
     assert forecast.step(np.array([[9.0]]), np.array([[0.0]])).unseen[0, 0] > 0.5
 
 

@@ -20,8 +20,8 @@ class Caution:
             follow, and a path counts as having left.
         reach: the longest lengthscale, in standard deviations of what was seen: nothing is known far outside of it.
         hidden: the least standard deviation of a process over that of its noise: noise may hide so much.
-        untried: the least standard deviation of an action, whose range is from −1 to 1, so that one which never varied
-            is tried in small steps.
+        untried: the least standard deviation of an action, whose range is from −1 to 1: one that never varied is
+            tried in small steps.
         first: transitions without which nothing is predicted; the fallback acts until then. None for an episode's.
         shares: of the way from a safe action to a bold one that are tried in turn, where actions are continuous. The
             least are for fallbacks that hardly vary their actions.
