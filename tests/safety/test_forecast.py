@@ -29,7 +29,7 @@ def everything(rows):
 @pytest.mark.parametrize("bound", [0.43, 0.46, 0.55])
 def test_the_share_of_paths_that_leave_is_the_probability_by_simulation(bound):
     """With data enough that nothing but the noise is open, paths are paths of the true law."""
-    caution = Caution(steps=5, samples=3000, inflation=1.0, risk=1.0, rows=900, unknown=1.0)
+    caution = Caution(steps=5, samples=3000, inflation=1.0, tail=1.0, risk=1.0, rows=900, unknown=1.0)
     forecast = Forecast.of(*transitions(900, 0), caution)
     state, action = np.array([0.2, 0.35]), np.array([1.0])
     inside = lambda rows: rows[:, 1] <= bound  # noqa: E731
@@ -45,7 +45,7 @@ def test_the_share_of_paths_that_leave_is_the_probability_by_simulation(bound):
 
 
 def test_one_step_leaves_with_the_probability_of_its_normal_law():
-    caution = Caution(steps=1, samples=20_000, inflation=2.0, risk=1.0, unknown=1.0)
+    caution = Caution(steps=1, samples=20_000, inflation=2.0, tail=1.0, risk=1.0, unknown=1.0)
     forecast = Forecast.of(*transitions(60, 0), caution)
     state, action = np.array([0.2, 0.35]), np.array([1.0])
     mean, unseen, standard_error = forecast.step(state[None], action[None])
@@ -53,7 +53,7 @@ def test_one_step_leaves_with_the_probability_of_its_normal_law():
     bound = float(mean[0, 1]) + 0.02
     found = forecast.paths(state, action, follow, lambda rows: rows[:, 1] <= bound, caution, np.random.default_rng(1))
     exact = norm.sf(0.02 / np.hypot(error, forecast.noises[1]))
-    assert found.left.mean() == pytest.approx(exact, abs=0.015)
+    assert (found.states[: caution.samples, 1, 1] > bound).mean() == pytest.approx(exact, abs=0.015)
 
 
 def test_expected_paths_follow_the_law():
@@ -117,7 +117,7 @@ def pull(rows, k):
 @pytest.mark.parametrize("level", [0.05, 0.95])
 def test_quantiles_are_those_of_the_normal_law(noise, level):
     """From s the fallback a = −s leads to 0.8 s: five steps have mean 0.8⁴ (0.9 s + 0.1 a) and a known variance."""
-    caution = Caution(steps=5, samples=4000, risk=1.0, unknown=1.0, rows=400, fit_rows=200)
+    caution = Caution(steps=5, samples=4000, tail=1.0, risk=1.0, unknown=1.0, rows=400, fit_rows=200)
     forecast = Forecast.of(*line(400, noise, 0), caution)
     paths = forecast.paths(np.array([0.2]), np.array([0.5]), pull, everything, caution, np.random.default_rng(1))
     mean, sigma = 0.8**4 * (0.9 * 0.2 + 0.1 * 0.5), noise * np.sqrt(sum(0.64**k for k in range(5)))

@@ -15,6 +15,7 @@ class Caution:
         samples: paths that are drawn from the model, each with an error of its own.
         inflation: by how much errors from missing data are drawn larger than the posterior says; errors from noise in
             the data have their standard error.
+        tail: by how much noise is drawn larger than it is, as a few paths have no rare ones.
         risk: the share of paths (on finite MDPs the probability) that may leave the limits.
         unknown: the share of a process's variance that may be open for want of data; where more is open, anything may
             follow, and a path counts as having left.
@@ -32,6 +33,7 @@ class Caution:
     steps: int = 15
     samples: int = 12
     inflation: float = 3.0
+    tail: float = 2.0
     risk: float = 0.0
     unknown: float = 0.1
     reach: float = 3.0

@@ -200,7 +200,7 @@ class Forecast:
         n, d = caution.samples, len(state)
         errors = rng.normal(size=(n, d))
         errors[0] = 0.0  # one path is what is expected
-        noise = self.noises * rng.normal(size=(caution.steps, n, d))
+        noise = caution.tail * self.noises * rng.normal(size=(caution.steps, n, d))
         path, lost, left = [np.repeat(state[None], 2 * n, axis=0)], np.zeros(n, dtype=bool), np.zeros(n, dtype=bool)
         for k in range(caution.steps):
             actions = follow(path[k], k) if k else np.repeat(action[None], 2 * n, axis=0)
