@@ -152,7 +152,7 @@ class Jitter(gymnasium.Env):
 
 def test_an_agent_that_never_leaves_its_fallback_says_so_and_what_helps(caplog):
     options = {"limits": {0: (None, 1.5)}, "fallback": np.zeros(1), "reward_range": (-3, 0), "seed": 0}
-    agent = CMERL(Jitter(), **options).learn(3)
+    agent = CMERL(Jitter(), caution=Caution(unknown=0.0), **options).learn(3)
     assert not caplog.messages
     agent.learn(3)
     assert {i.by for i in agent.interventions} == {"fallback"}
@@ -161,6 +161,45 @@ def test_an_agent_that_never_leaves_its_fallback_says_so_and_what_helps(caplog):
     bolder = CMERL(Jitter(), caution=Caution(steps=5, unknown=1.0), **options).learn(6)
     assert len(caplog.messages) == 1
     assert sum(i.by == "fallback" for i in bolder.interventions) < 30  # of 60 steps
+
+
+class Tank(gymnasium.Env):
+    """A heated tank that loses heat, with noise: it pays to hold 60 degrees."""
+
+    observation_space = gymnasium.spaces.Box(0.0, 120.0, (1,), np.float64)
+    action_space = gymnasium.spaces.Box(0.0, 1.0, (1,), np.float64)
+    columns = ("temperature",)
+    horizon = 25
+
+    def __init__(self, noise):
+        self.noise, self.peak = noise, -np.inf
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.level = self.np_random.uniform(38.0, 42.0, 1)
+        return self.level.copy(), {}
+
+    def step(self, action):
+        noise = self.noise * self.np_random.normal(size=1)
+        self.level = np.clip(self.level + 0.1 * (20.0 - self.level) + 8.0 * action + noise, 0.0, 120.0)
+        self.peak = max(self.peak, float(self.level[0]))
+        return self.level.copy(), -abs(float(self.level[0]) - 60.0) / 20, False, False, {}
+
+
+def proportional(obs, step):
+    """A controller that holds 40 degrees."""
+    return np.clip(0.25 + 0.05 * (40.0 - obs), 0.0, 1.0)
+
+
+@pytest.mark.parametrize("noise", [0.02, 1.0, 3.0])
+def test_a_noisy_tank_leaves_its_fallback_and_keeps_its_limit(noise):
+    env = Tank(noise)
+    agent = CMERL(env, limits={"temperature": (None, 70.0)}, fallback=proportional, reward_range=(-2, 0), seed=0)
+    agent.learn(8)
+    acted = [sum(entry["by"] == "fallback" for entry in r.metrics["interventions"]) for r in agent.history]
+    assert acted[0] == 25
+    assert max(acted[-2:]) < 12
+    assert env.peak <= 70.0
 
 
 def test_a_runaway_is_avoided_from_the_first_episodes_on():

@@ -49,6 +49,7 @@ def fit(
     *,
     start: Fit | None = None,
     most_steps: int = MOST_STEPS,
+    most_ridge: float = RIDGES[1],
     squares: FloatArray | None = None,
 ) -> Fit:
     """The ℓ and ridge under which Y (n, p) is most likely, given inputs X (n, d) of about unit variance.
@@ -61,13 +62,14 @@ def fit(
         Y: outputs of mean 0.
         start: where to begin: an earlier fit, if there is one.
         most_steps: of the ascent.
+        most_ridge: the largest ridge to consider.
         squares: ``squared_differences`` of the inputs, where they serve several fits.
     """
     from scipy.optimize import minimize  # slow to import
 
     d = X.shape[1]
     begin = np.log([START[0]] * d + [START[1]] if start is None else [*start.lengthscales, start.ridge])
-    bounds = [tuple(np.log(LENGTHSCALES))] * d + [tuple(np.log(RIDGES))]
+    bounds = [tuple(np.log(LENGTHSCALES))] * d + [(np.log(RIDGES[0]), np.log(most_ridge))]
     squares = squared_differences(X) if squares is None else squares
 
     def loss(theta: FloatArray) -> tuple[float, FloatArray]:

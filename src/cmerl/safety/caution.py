@@ -13,13 +13,19 @@ class Caution:
     Args:
         steps: k: the action and then k − 1 steps of the fallback must stay inside the limits.
         samples: paths that are drawn from the model, each with an error of its own.
-        inflation: by how much errors of the model are drawn larger than its posterior says.
+        inflation: by how much errors from missing data are drawn larger than the posterior says; errors from noise in
+            the data have their standard error.
+        tail: by how much noise is drawn larger than it is, as a few paths have no rare ones.
         risk: the share of paths (on finite MDPs the probability) that may leave the limits.
-        unknown: the share of a process's variance that data may leave open; where more is open, anything may follow,
-            and a path counts as having left.
+        unknown: the share of a process's variance that may be open for want of data; where more is open, anything may
+            follow, and a path counts as having left.
         reach: the longest lengthscale, in standard deviations of what was seen: nothing is known far outside of it.
+        hidden: the least standard deviation of a process over that of its noise: noise may hide so much.
+        untried: the least standard deviation of an action, whose range is from −1 to 1: one that never varied is
+            tried in small steps.
         first: transitions without which nothing is predicted; the fallback acts until then. None for an episode's.
-        shares: of the way from a safe action to a bold one that are tried in turn, where actions are continuous.
+        shares: of the way from a safe action to a bold one that are tried in turn, where actions are continuous. The
+            least are for fallbacks that hardly vary their actions.
         rows: transitions that a forecast is made from, the latest and the most different ones.
         fit_rows: of these, how many its lengthscales are fitted to.
     """
@@ -27,11 +33,14 @@ class Caution:
     steps: int = 15
     samples: int = 12
     inflation: float = 3.0
+    tail: float = 2.0
     risk: float = 0.0
     unknown: float = 0.1
     reach: float = 3.0
+    hidden: float = 1.0
+    untried: float = 0.05
     first: int | None = None
-    shares: tuple[float, ...] = (0.5, 0.25)
+    shares: tuple[float, ...] = (0.5, 0.25, 0.06, 0.015)
     rows: int = 200
     fit_rows: int = 120
 

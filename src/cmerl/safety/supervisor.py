@@ -236,8 +236,8 @@ class Watch:
         self, forecast: Forecast, obs: Any, action: Any, step: int, fallback: Acts | None
     ) -> str | None:
         by, caution = self._by, self._by.caution
-        controllers = [copy.deepcopy(fallback) for _ in range(caution.samples)]
-        played: list[list[Any]] = [[action] * caution.samples]
+        controllers = [copy.deepcopy(fallback) for _ in range(2 * caution.samples)]
+        played: list[list[Any]] = [[action] * len(controllers)]
 
         def follow(rows: FloatArray, k: int) -> FloatArray:
             now = min(step + k, by.horizon - 1)
