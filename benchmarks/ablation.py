@@ -189,8 +189,8 @@ RULES: dict[str, Rule] = {
     "terminal value of a nearer future": Rule(SMOOTH, {f"{TERMINAL}.longest": 30}),
     "half the centres": Rule(SMOOTH, {"displacement.centres": 100}),
     "likelihood of half the rows": Rule(SMOOTH, {"displacement.fit_rows": 100}),
-    "kernel of rewards from a smooth start only": Rule(
-        ("PBall2D", "Pendulum", "PILCO"), {"displacement.reward_starts": (2.0,)}
+    "kernels from a smooth start only": Rule(
+        ("PBall2D", "Pendulum", "PILCO", "MountainCar"), {"displacement.starts": (2.0,)}
     ),
     "half the landmarks": Rule(SMOOTH, {"displacement.landmarks": 150}, about=("displacement.most_weights",)),
     "no landmarks ahead of the data": Rule(SMOOTH, {"displacement.reach": 1}),

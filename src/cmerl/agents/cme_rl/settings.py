@@ -19,6 +19,7 @@ RETIRED = {
 }
 """Settings that saved agents may still name, and that no rule reads any more."""
 RENAMED = {
+    "DisplacementSettings": {"reward_starts": "starts"},
     "TerminalSettings": {"caution": "pessimism", "fear": "end_pessimism"},
 }
 """Settings that saved agents may name by an older name."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -89,25 +89,28 @@ class Shape:
 def fit_shape(
     data: Motion, rows: int, before: Shape | None = None, *, reward: bool = True, starts: Sequence[float] = (2.0, 0.5)
 ) -> Shape:
-    """Lengthscales and ridges from so many rows, the search for them warm-started from earlier ones.
+    """Lengthscales and ridges from so many rows (see ``rows_to_fit``); of rewards, see ``fit_reward``.
 
-    Half of the rows are spread evenly in time and half as widely as the data are: time alone misses what is rare,
-    space alone what is usual. Of rewards, see ``fit_reward``.
+    Each kernel is searched for from several lengthscales, and from the earlier kernel if there is one, and the
+    likeliest stays: a search from one start may end where all is noise.
     """
-    n, half = len(data), max(rows // 2, 1)
-    some = data[np.union1d(_spread_rows(n, half), farthest_points(data.z, half)[0])]
+    some = data[rows_to_fit(len(data), farthest_points(data.z, max(rows // 3, 1))[0], rows)]
     earlier = before.displacement if before is not None else (None,) * data.x.shape[1]
     squares = squared_differences(some.z)
-    outputs = zip((some.y - some.x).T, earlier, strict=True)
-    moves = tuple(_fit(some.z, output, start, squares, robust=True) for output, start in outputs)
+    outputs, begins = (some.y - some.x).T, [starting_at(start, some.z) for start in starts]
+    moves = tuple(
+        _likeliest(
+            _fit(some.z, output, start, squares, robust=True) for start in (*begins, *([known] if known else []))
+        )
+        for output, known in zip(outputs, earlier, strict=True)
+    )
     return Shape(moves, *fit_reward(data, rows, starts)) if reward else Shape(moves, None)  # else it is given
 
 
 def fit_reward(data: Motion, rows: int, starts: Sequence[float]) -> tuple[Fit | None, bool]:
     """The kernel of rewards from so many rows (see ``reward_rows``), and whether it is one of (s', a).
 
-    It is searched for from several lengthscales, and the likeliest stays: from a long one alone a spot is taken for
-    noise, and a column is lost once most rows are near the best reward.
+    It is never searched for from the earlier kernel: once most rows are near the best reward, that has lost a column.
     """
     alive = data[~data.ended] if not data.ended.all() else data
     alive = alive[reward_rows(alive.r, rows)]
@@ -119,24 +122,31 @@ def fit_reward(data: Motion, rows: int, starts: Sequence[float]) -> tuple[Fit | 
     return max(found, key=lambda one: -np.inf if one[0] is None else one[0].evidence)
 
 
+def _likeliest(fits: Iterable[Fit | None]) -> Fit | None:
+    """The fit with the largest evidence; None if the output does not vary."""
+    return max(fits, key=lambda fit: -np.inf if fit is None else fit.evidence)
+
+
 def starting_at(lengthscale: float, Z: FloatArray) -> Fit:
     """A start with this lengthscale for every column of the inputs (n, d), and nearly without noise."""
     return Fit(np.full(Z.shape[1], lengthscale), 1e-3, 0.0)
 
 
 def reward_rows(rewards: FloatArray, rows: int) -> NDArray[np.intp]:
-    """At most so many rows of rewards (n,): a third each spread in time, farthest from the usual, and the latest.
+    """Rows of rewards (n,) to fit their kernel to; rare are those farthest from the usual (see ``rows_to_fit``)."""
+    rare = np.argsort(-np.abs(rewards - np.median(rewards)), kind="stable")[: max(rows // 3, 1)]
+    return rows_to_fit(len(rewards), rare, rows)
 
-    Without the latest, early actions that cost much decide, and what matters near the optimum hardly counts.
+
+def rows_to_fit(n: int, rare: NDArray[np.intp], rows: int) -> NDArray[np.intp]:
+    """At most so many of n rows that a kernel is fitted to: a third each spread in time, rare, and the latest.
+
+    Time alone misses what is rare. What is rare is often of the first, wild episodes: without the latest, a kernel
+    fits states and costs that no good episode meets, and what matters near the optimum hardly counts.
     """
-    n, third = len(rewards), max(rows // 3, 1)
-    rare = np.argsort(-np.abs(rewards - np.median(rewards)), kind="stable")[:third]
-    latest = np.arange(max(n - third, 0), n)
-    return np.unique(np.concatenate([_spread_rows(n, third), rare, latest]))
-
-
-def _spread_rows(n: int, rows: int) -> NDArray[np.intp]:
-    return np.linspace(0, n - 1, min(n, rows)).astype(np.intp)
+    third = max(rows // 3, 1)
+    in_time = np.linspace(0, n - 1, min(n, third)).astype(np.intp)
+    return np.unique(np.concatenate([in_time, rare, np.arange(max(n - third, 0), n)]))
 
 
 def _fit(

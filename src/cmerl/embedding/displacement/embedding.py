@@ -112,7 +112,7 @@ class DisplacementEmbedding:
                 self.settings.fit_rows,
                 self._shape,
                 reward=self._reward is None,
-                starts=self.settings.reward_starts,
+                starts=self.settings.starts,
             )
         elif misjudged:
             self._fit_rewards()
@@ -133,14 +133,14 @@ class DisplacementEmbedding:
             self._dynamics = self._view = self._grid = None
 
     def _fit_rewards(self) -> None:
-        found = fit_reward(self._motion(self.data), self.settings.fit_rows, self.settings.reward_starts)
+        found = fit_reward(self._motion(self.data), self.settings.fit_rows, self.settings.starts)
         self._shape = replace(self.shape, reward=found[0], reward_at_next=found[1])
 
     def _rewards_differ(self) -> bool:
         """Whether rewards differ between states, as far as is known; a function that is given knows all states."""
         if self._reward is not None or not self.settings.state_dependence:
             return differ(np.array(self.reward_range))
-        return depends_on_state(self._motion(self.data), self.settings.fit_rows, self.settings.reward_starts)
+        return depends_on_state(self._motion(self.data), self.settings.fit_rows, self.settings.starts)
 
     def _left_behind(self, batch: Transitions) -> bool:
         """Whether states were seen that lie far outside of what scales were chosen for."""

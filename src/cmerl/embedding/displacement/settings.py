@@ -12,7 +12,7 @@ class DisplacementSettings:
     Attributes:
         centres: of each regression.
         fit_rows: transitions that the marginal likelihood is computed on.
-        reward_starts: lengthscales from which the kernel of rewards is searched for, in standard deviations.
+        starts: lengthscales from which kernels are searched for, in standard deviations.
         keep: transitions kept; when there are more, half of them stay, spread as widely as they were.
         landmarks: states at which V is known.
         most_weights: landmarks² × actions, which a backup reads: fewer landmarks where actions are many.
@@ -31,7 +31,7 @@ class DisplacementSettings:
 
     centres: int = 200
     fit_rows: int = 200
-    reward_starts: tuple[float, ...] = (2.0, 0.5)
+    starts: tuple[float, ...] = (2.0, 0.5)
     keep: int = 5000
     landmarks: int = 300
     most_weights: int = 1_500_000
