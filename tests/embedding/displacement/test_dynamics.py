@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from cmerl.embedding import DisplacementEmbedding
-from cmerl.embedding.displacement.dynamics import Motion, fit_shape, reward_rows
+from cmerl.embedding.displacement.dynamics import Motion, fit_shape, reward_rows, rows_to_fit
+from cmerl.embedding.displacement.settings import DisplacementSettings
 from cmerl.transitions import Transitions
 
 
@@ -76,18 +77,19 @@ def test_units_do_not_matter(unit: float) -> None:
     assert np.abs(found.left_out_residuals / scale).max() < 0.01
 
 
-def test_a_model_is_trusted_as_far_as_it_foresees_a_path_that_it_has_not_seen() -> None:
-    def path(seed: int, push: float) -> Transitions:
-        """A walk that swings: the action pushes, and the second column pulls back."""
-        rng, x, rows = np.random.default_rng(seed), np.zeros(2), []
-        for _ in range(120):
-            a = rng.integers(2)
-            y = x + np.array([0.2 * x[1], push * (2 * a - 1) - 0.2 * np.sin(x[0])])
-            rows.append((*x, a, *y))
-            x = y
-        rows = np.array(rows)
-        return Transitions.of(rows[:, :3], rows[:, 3:], rows[:, 0])
+def path(seed: int, push: float) -> Transitions:
+    """A walk that swings: the action pushes, and the second column pulls back."""
+    rng, x, rows = np.random.default_rng(seed), np.zeros(2), []
+    for _ in range(120):
+        a = rng.integers(2)
+        y = x + np.array([0.2 * x[1], push * (2 * a - 1) - 0.2 * np.sin(x[0])])
+        rows.append((*x, a, *y))
+        x = y
+    table = np.array(rows)
+    return Transitions.of(table[:, :3], table[:, 3:], table[:, 0])
 
+
+def test_a_model_is_trusted_as_far_as_it_foresees_a_path_that_it_has_not_seen() -> None:
     found = DisplacementEmbedding(np.arange(2.0)[:, None], categorical=True)
     found.update(path(0, 0.1))
     assert found.depth == 15  # nothing is known yet
@@ -98,6 +100,27 @@ def test_a_model_is_trusted_as_far_as_it_foresees_a_path_that_it_has_not_seen() 
         other.update(path(0, 0.1))
         other.update(path(seed, -0.3))  # another world
         assert other.depth == 8
+
+
+def test_a_search_from_one_start_may_take_all_for_noise_and_from_two_it_does_not() -> None:
+    """The second column moves by ±0.1 − 0.2 sin x: nothing of it is noise."""
+    ridges = {}
+    for starts in ((2.0,), (2.0, 0.5)):
+        settings = DisplacementSettings(starts=starts)
+        found = DisplacementEmbedding(np.arange(2.0)[:, None], categorical=True, settings=settings)
+        found.update(path(0, 0.1))
+        ridges[starts] = found.shape.displacement[1].ridge
+        missed = found.residuals(path(1, 0.1))[:, 1]
+        assert bool(np.abs(missed).max() < 0.01) is (len(starts) == 2)
+    assert ridges[(2.0,)] > 0.1
+    assert ridges[(2.0, 0.5)] < 1e-4
+
+
+def test_kernels_are_fitted_to_rows_spread_in_time_rare_and_late() -> None:
+    rows = rows_to_fit(1000, np.array([3, 7, 401]), 60)
+    assert len(rows) <= 60
+    assert {3, 7, 401, *range(980, 1000)} <= set(rows.tolist())
+    assert np.diff(rows).max() <= 60
 
 
 def test_kernels_of_rewards_are_fitted_to_usual_rare_and_late_transitions() -> None:
@@ -122,6 +145,30 @@ def test_the_kernel_of_rewards_resolves_a_spot(seed: int) -> None:
     assert np.all(found.lengthscales[:2] < 0.3)
     assert found.lengthscales[2] > 3.0
     assert found.ridge < 1e-3
+
+
+def test_the_first_rewards_of_a_place_are_learned_when_the_episode_ends() -> None:
+    """A spot pays 1. A model without it would search for nothing until the data have doubled."""
+
+    def batch(seed: int, n: int, at: float) -> Transitions:
+        rng = np.random.default_rng(seed)
+        x, a = at + rng.uniform(-0.5, 0.5, (n, 2)), rng.integers(2, size=(n, 1))
+        return Transitions.of(np.hstack([x, a]), x + 0.05, (np.abs(x - 2.0).max(axis=1) < 0.3).astype(float))
+
+    found = DisplacementEmbedding(np.arange(2.0)[:, None], categorical=True)
+    found.update(batch(0, 300, 0.0))
+    found.end_episode()
+    assert found.shape.reward is None  # all are alike
+    found.update(batch(1, 60, 2.0))
+    assert found.places_pay
+    assert found.shape.reward is None  # inside the episode there may be more to come
+    found.end_episode()
+    assert found.fits == 1
+    rewards = found.step(np.array([[2.0, 2.0], [0.0, 0.0]]), np.array([0, 0]))[1]
+    np.testing.assert_allclose(rewards, [1.0, 0.0], atol=0.1)
+    kernel = found.shape.reward
+    found.end_episode()
+    assert found.shape.reward is kernel
 
 
 def test_rewards_that_are_misjudged_call_for_a_new_kernel_and_others_do_not() -> None:
