@@ -35,10 +35,11 @@ class Plant(gymnasium.Env[Array, Any]):
     episodes = 15
     actions: spaces.Space[Any] = spaces.Box(-1.0, 1.0, (1,), np.float64)
     noise: Array | float = 0.0
+    bounds: tuple[float, float] = (-np.inf, np.inf)
 
     def __init__(self) -> None:
         size = len(self.shown(self.start(np.random.default_rng(0))))
-        self.observation_space = spaces.Box(-np.inf, np.inf, (size,), np.float64)
+        self.observation_space = spaces.Box(*self.bounds, (size,), np.float64)
         self.action_space = self.actions
 
     def start(self, rng: np.random.Generator) -> Array:
@@ -243,6 +244,108 @@ class SlowTank(Plant):
         return np.clip(y, 0.0, 3.0), 3.0 * max(cells - 0.6, 0.0) - 0.05 * feed, False
 
 
+class PerishableStock(Plant):
+    """A perishable good: what is ordered arrives a day later and keeps for two days; demand is random."""
+
+    horizon, bounds = 60, (0.0, 30.0)
+    actions = spaces.Discrete(11)
+
+    def start(self, rng: np.random.Generator) -> Array:
+        return np.array([0.0, 0.0, 4.0])
+
+    def motion(self, x: Array, u: Array) -> tuple[Array, float, bool]:
+        old, fresh, ordered = x
+        demand = float(self.np_random.poisson(4.0))
+        from_old = min(old, demand)
+        from_fresh = min(fresh, demand - from_old)
+        sold = from_old + from_fresh
+        reward = 5.0 * sold - 2.0 * u[0] - (old - from_old) - 2.0 * (demand - sold)
+        return np.array([fresh - from_fresh, ordered, u[0]]), reward, False
+
+
+class ReferencePrice(Plant):
+    """A price for customers who remember what they paid, while demand drifts."""
+
+    horizon, episodes, noise = 80, 12, np.array([0.3, 0.0])
+    actions = spaces.Box(1.0, 10.0, (1,), np.float64)
+
+    def start(self, rng: np.random.Generator) -> Array:
+        return np.array([5.0 + rng.normal(), 5.0])
+
+    def motion(self, x: Array, u: Array) -> tuple[Array, float, bool]:
+        (demand, usual), price = x, u[0]
+        sold = max(demand - 0.6 * price + usual - price, 0.0)
+        return np.array([5.0 + 0.95 * (demand - 5.0), 0.9 * usual + 0.1 * price]), price * sold, False
+
+
+class TwoQueues(Plant):
+    """Customers of two kinds arrive one by one, and are sent to one of two queues or away."""
+
+    horizon, bounds = 100, (0.0, 20.0)
+    actions = spaces.Discrete(3)
+
+    def start(self, rng: np.random.Generator) -> Array:
+        return np.array([0.0, 0.0, 1.0, 0.0])
+
+    def motion(self, x: Array, u: Array) -> tuple[Array, float, bool]:
+        queues, kind, rng = x[:2].copy(), x[2:], self.np_random
+        taken = u[0] > 0 and kind.any()
+        if taken:
+            queues[int(u[0]) - 1] += 1.0
+        reward = taken * float(kind @ [2.0, 5.0]) - 0.3 * queues.sum()
+        queues = np.clip(queues - (rng.random(2) < [0.35, 0.2]), 0.0, 20.0)
+        arrives = rng.random()
+        return np.array([*queues, arrives < 0.5, 0.5 <= arrives < 0.8], dtype=np.float64), reward, False
+
+
+class SlipperyGrid(Plant):
+    """A grid of eight by eight cells with two walls, a goal and a pit; one move in ten goes anywhere."""
+
+    horizon, episodes, bounds = 60, 25, (0.0, 7.0)
+    actions = spaces.Discrete(4)
+
+    def start(self, rng: np.random.Generator) -> Array:
+        return np.zeros(2)
+
+    def motion(self, x: Array, u: Array) -> tuple[Array, float, bool]:
+        way = int(self.np_random.integers(4)) if self.np_random.random() < 0.1 else int(u[0])
+        y = np.clip(x + [(1, 0), (-1, 0), (0, 1), (0, -1)][way], 0, 7)
+        if (y[0] == 2 and y[1] < 6) or (y[0] == 5 and y[1] > 1):
+            y = x
+        goal, pit = bool(np.all(y == 7)), bool(y[0] == 4 and y[1] == 0)
+        return y, 1.0 * goal - 1.0 * pit - 0.02, goal or pit
+
+
+class ParkedCart(Plant):
+    """A cart earns 1 a step where it stands in a small place, and nothing elsewhere."""
+
+    episodes, bounds = 12, (-2.0, 2.0)
+
+    def start(self, rng: np.random.Generator) -> Array:
+        return np.array([-0.5 + 0.05 * rng.normal(), 0.0])
+
+    def motion(self, x: Array, u: Array) -> tuple[Array, float, bool]:
+        there = abs(x[0] - 0.8) < 0.1 and abs(x[1]) < 0.3
+        return np.clip([x[0] + 0.1 * x[1], 0.98 * x[1] + 0.1 * u[0]], -2.0, 2.0), 1.0 * there, False
+
+
+class WalledRooms(Plant):
+    """A point finds its way to a goal through the gaps of two walls; every step costs."""
+
+    horizon, noise, bounds = 120, 0.005, (0.0, 1.0)
+    actions = spaces.Box(-1.0, 1.0, (2,), np.float64)
+
+    def start(self, rng: np.random.Generator) -> Array:
+        return np.asarray(rng.uniform(0.05, 0.15, 2))
+
+    def motion(self, x: Array, u: Array) -> tuple[Array, float, bool]:
+        y = np.clip(x + 0.06 * u, 0.0, 1.0)
+        for wall, low, high in ((0.35, 0.7, 1.0), (0.7, 0.0, 0.3)):
+            if (x[0] - wall) * (y[0] - wall) <= 0.0 and not low < y[1] < high:
+                y = x
+        return y, -1.0, bool(np.hypot(*(y - 0.9)) < 0.08)
+
+
 WORLDS = (
     TwoTanks,
     Quadrotor,
@@ -254,6 +357,12 @@ WORLDS = (
     NoisyPoint,
     TwoLevers,
     SlowTank,
+    PerishableStock,
+    ReferencePrice,
+    TwoQueues,
+    SlipperyGrid,
+    ParkedCart,
+    WalledRooms,
 )
 
 
