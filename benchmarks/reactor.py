@@ -1,6 +1,7 @@
 """Runaways and returns on the reactor: with a limit and a fallback, with nothing, random play and the fallback alone.
 
 python benchmarks/reactor.py --seeds 10 --episodes 60 -o benchmarks/results/reactor.json
+python benchmarks/reactor.py --picture    # docs/images/reactor.png of that file
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ import cmerl
 from cmerl.envs import PIController, Reactor
 from cmerl.experiments.statistics import bootstrap_interval
 
+ROOT = Path(__file__).parent.parent
+RESULTS, PICTURE = ROOT / "benchmarks" / "results" / "reactor.json", ROOT / "docs" / "images" / "reactor.png"
 LIMIT = 375.0
 LATE = 20
 
@@ -84,13 +87,43 @@ def outcome(env: Watched, returns: list[float], lengths: list[int]) -> dict[str,
     }
 
 
+def picture(runs: dict[str, list[dict[str, Any]]]) -> None:
+    """The mean and the range of returns by episode."""
+    import matplotlib
+
+    matplotlib.use("agg")
+    from matplotlib import pyplot as plt
+
+    figure, axes = plt.subplots(figsize=(7.7, 4.0), layout="constrained")
+    labels = {
+        "limit and fallback": "limit and fallback",
+        "nothing given": "nothing given",
+        "pi": "PI controller alone",
+    }
+    for name, label in labels.items():
+        returns = np.array([run["returns"] for run in runs[name]])
+        episodes = np.arange(1, returns.shape[1] + 1)
+        (line,) = axes.plot(episodes, returns.mean(axis=0), label=label)
+        axes.fill_between(
+            episodes, returns.min(axis=0), returns.max(axis=0), alpha=0.12, color=line.get_color(), lw=0
+        )
+    axes.set(xlabel="episode", ylabel="product per episode")
+    axes.grid(alpha=0.3)
+    axes.legend(loc="lower right")
+    figure.savefig(PICTURE, dpi=100)
+
+
 def main() -> None:
     """Run and print."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--episodes", type=int, default=60)
     parser.add_argument("-o", "--out", type=Path)
+    parser.add_argument("--picture", action="store_true", help="run nothing, and draw what the results hold")
     args = parser.parse_args()
+    if args.picture:
+        picture(json.loads(RESULTS.read_text())["runs"])
+        return
     logging.disable(logging.WARNING)
     cautious = {"limits": {"temperature": (None, LIMIT)}, "fallback": PIController()}
     runs: dict[str, list[dict[str, Any]]] = {"limit and fallback": [], "nothing given": [], "random": [], "pi": []}
