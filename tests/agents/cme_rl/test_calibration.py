@@ -122,6 +122,7 @@ def test_errors_in_words():
         "10.0% (median) of the motion in the last 10 episodes"
     )
     assert about_next_states([0.9, *[0.1] * 8, 0.5, 0.3]).endswith("at worst 50.0%")
+    assert about_next_states([0.2, 931.7]).endswith("at worst more than 100%")
 
 
 def test_values_in_words():

@@ -80,9 +80,14 @@ def about_next_states(errors: Sequence[float], recent: int = 10) -> str:
         return "not known yet"
     latest = errors[-recent:]
     return (
-        f"{np.median(latest):.1%} (median) of the motion in the last {len(latest)} episodes was not predicted before "
-        f"learning it; at worst {max(latest):.1%}"
+        f"{_share(float(np.median(latest)))} (median) of the motion in the last {len(latest)} episodes was not predicted "
+        f"before learning it; at worst {_share(max(latest))}"
     )
+
+
+def _share(error: float) -> str:
+    """In words; by how much a prediction is worse than none says nothing."""
+    return f"{error:.1%}" if error <= 1.0 else "more than 100%"
 
 
 def about_values(greedy: float, optimistic: float, returns: Sequence[float], recent: int = 10) -> str:
