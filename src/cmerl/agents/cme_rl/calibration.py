@@ -79,9 +79,10 @@ def about_next_states(errors: Sequence[float], recent: int = 10) -> str:
     if not errors:
         return "not known yet"
     latest = errors[-recent:]
+    usual, worst = _share(float(np.median(latest))), _share(max(latest))
     return (
-        f"{_share(float(np.median(latest)))} (median) of the motion in the last {len(latest)} episodes was not predicted "
-        f"before learning it; at worst {_share(max(latest))}"
+        f"{usual} (median) of the motion in the last {len(latest)} episodes was not predicted before learning it; "
+        f"at worst {worst}"
     )
 
 
