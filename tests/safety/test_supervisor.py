@@ -115,6 +115,25 @@ def test_a_cost_may_be_a_key_of_info():
         episode.observe(0.0, np.zeros(1))
 
 
+@pytest.mark.parametrize(
+    ("fallback", "cost", "says"),
+    [
+        (lambda obs: None, lambda o, a, n: 0.0, "step 0: the fallback's action is None"),
+        (lambda obs: np.full(1, np.nan), lambda o, a, n: 0.0, "step 0: the fallback's action is array"),
+        (home, lambda o, a, n: "much", "step 0: the cost of a step must be a finite number, not 'much'"),
+    ],
+)
+def test_what_functions_of_users_return_is_checked_and_located(fallback, cost, says):
+    agent = CMERL(Line(), horizon=5, fallback=fallback, cost=cost, cost_budget=1.0)
+    with pytest.raises(InputError, match=says):
+        agent.learn(1)
+
+
+def test_a_fallback_beyond_its_bounds_is_played_at_them():
+    agent = CMERL(Line(), horizon=5, limits={0: (-9.0, 9.0)}, fallback=lambda obs: 7.0).learn(1)
+    assert {float(action[0]) for action in agent.lesson()["actions"]} == {1.0}
+
+
 @pytest.mark.parametrize("allowed", [lambda obs, a: a == 0 or obs < 2, lambda obs: [True, obs < 2]])
 def test_forbidden_actions_are_never_played(allowed):
     agent = CMERL(cliff(), horizon=6, allowed=allowed)
@@ -219,6 +238,9 @@ def test_a_runaway_is_avoided_from_the_first_episodes_on():
         ({"cost": 3, "cost_budget": 1.0}, "cost must be"),
         ({"limits": {0: (-1, 1)}, "fallback": "home"}, "fallback must be"),
         ({"allowed": 3}, "allowed must be"),
+        ({"fallback": home}, "a fallback acts where limits or a budget would be exceeded"),
+        ({"cost": "wear", "cost_budget": "much"}, "cost_budget must be a finite number"),
+        ({"limits": {0: (-1, 1)}, "caution": 5}, "caution must be a cmerl.safety.Caution"),
         ({"exploratory_episodes": -1}, "exploratory_episodes must be"),
     ],
 )

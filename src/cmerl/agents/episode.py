@@ -253,7 +253,7 @@ class Episode:
 
 
 def _check_budget(budget: Any) -> float:
-    if isinstance(budget, bool) or not isinstance(budget, int | float) or not 0.0 < budget < math.inf:
+    if isinstance(budget, bool) or not isinstance(budget, int | float | np.number) or not 0.0 < budget < math.inf:
         raise InputError(f"budget must be a number of seconds above 0, or None, not {budget!r}")
     return float(budget)
 

@@ -6,15 +6,16 @@ import copy
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import gymnasium
 import numpy as np
 
-from cmerl.errors import InputError
+from cmerl.errors import InputError, shown
 from cmerl.spaces.actions import ActionSet
 
 Acts = Callable[[Any, int], Any]
+Cost = Callable[[Any, Any, Any], float] | str
 
 
 def as_fallback(fallback: Any, space: gymnasium.Space[Any]) -> Acts | None:
@@ -22,12 +23,45 @@ def as_fallback(fallback: Any, space: gymnasium.Space[Any]) -> Acts | None:
     if fallback is None or (isinstance(fallback, str) and fallback == "greedy"):
         return None
     if callable(fallback):
-        return fallback if _parameters(fallback) != 1 else _OfObservation(fallback)
+        return fallback if _takes(fallback, "fallback", "(obs, step)", "(obs)") == 2 else _OfObservation(fallback)
+    action = fallback
     if isinstance(space, gymnasium.spaces.Box) and not isinstance(fallback, str):
-        fallback = np.asarray(fallback, dtype=space.dtype).reshape(space.shape)
-    if isinstance(fallback, str) or not space.contains(fallback):
+        try:
+            action = np.asarray(fallback, dtype=space.dtype).reshape(space.shape)
+        except (TypeError, ValueError):
+            action = None
+    if action is None or isinstance(action, str) or not space.contains(action):
         raise InputError(f"fallback must be a function, an action of the environment or 'greedy', not {fallback!r}")
-    return _Constant(fallback)
+    return _Constant(action)
+
+
+def fallback_action(action: Any, actions: ActionSet) -> Any:
+    """What a fallback plays: one of few actions, or numbers, which are clipped to their bounds as by an actuator."""
+    scale = actions.scale
+    if scale is None:
+        if not _is_one_of(action, actions):
+            raise InputError(f"the fallback's action is {shown(action)}, which is none of the {len(actions)} actions")
+        return action
+    try:
+        x = np.asarray(action, dtype=np.float64).reshape(1, -1)
+    except (TypeError, ValueError):
+        x = np.empty((1, 0))
+    if x.size != len(scale.low) or not np.isfinite(x).all():
+        raise InputError(f"the fallback's action is {shown(action)}, not finite numbers of shape {scale.shape}")
+    inside = isinstance(action, np.ndarray) and action.shape == scale.shape and not (x < scale.low).any()
+    if inside and not (x > scale.high).any():
+        return action
+    return scale.decode(scale.encode(np.clip(x, scale.low, scale.high)))[0]
+
+
+def as_cost(cost: Any) -> Cost | None:
+    """A cost as users give it: a function of (obs, action, next_obs), or a key of info."""
+    if cost is None or isinstance(cost, str):
+        return cost
+    if not callable(cost):
+        raise InputError(f"cost must be a function of (obs, action, next_obs) or a key of info, not {cost!r}")
+    _takes(cost, "cost", "(obs, action, next_obs)")
+    return cast("Cost", cost)
 
 
 def as_mask(allowed: Any, actions: ActionSet) -> Callable[[Any, Any], bool] | None:
@@ -36,7 +70,7 @@ def as_mask(allowed: Any, actions: ActionSet) -> Callable[[Any, Any], bool] | No
         return None
     if not callable(allowed):
         raise InputError(f"allowed must be a function of (obs, action) or of (obs), not {allowed!r}")
-    if _parameters(allowed) != 1:
+    if _takes(allowed, "allowed", "(obs, action)", "(obs)") == 2:
         return lambda obs, action: bool(allowed(obs, action))
 
     def at(obs: Any, action: Any) -> bool:
@@ -46,6 +80,14 @@ def as_mask(allowed: Any, actions: ActionSet) -> Callable[[Any, Any], bool] | No
         return bool(mask[(actions.rows == actions.encode(action)).all(axis=1).argmax()])
 
     return at
+
+
+def _is_one_of(action: Any, actions: ActionSet) -> bool:
+    try:
+        row = actions.encode(action)
+    except (TypeError, ValueError):
+        return False
+    return row.shape[1] == actions.rows.shape[1] and bool((actions.rows == row).all(axis=1).any())
 
 
 @dataclass(frozen=True)
@@ -64,11 +106,27 @@ class _OfObservation:
         return self.function(obs)
 
 
-def _parameters(function: Callable[..., Any]) -> int:
-    """Number of required arguments of a function; 2 if unknown."""
+def _takes(function: Callable[..., Any], name: str, *ways: str) -> int:
+    """With how many arguments a function is called: the first of some ways that fits; that one, too, if unknown.
+
+    A second argument with a default value is the user's own, such as a gain, unless it has the name of ours.
+    """
     try:
-        found = inspect.signature(function).parameters.values()
+        signature = inspect.signature(function)
     except (TypeError, ValueError):
-        return 2
+        return _count(ways[0])
     plain = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    return len([p for p in found if p.kind in plain]) if found else 2
+    own = [p.name for p in signature.parameters.values() if p.kind in plain and p.default is not p.empty]
+    for way in ways:
+        names = way.strip("()").split(", ")
+        try:
+            bound = signature.bind(*names).arguments
+        except TypeError:
+            continue
+        if way == ways[-1] or not any(given in own and given != ours for given, ours in bound.items()):
+            return _count(way)
+    raise InputError(f"{name} must take {' or '.join(ways)}, and takes {signature}")
+
+
+def _count(way: str) -> int:
+    return way.count(",") + 1
