@@ -278,3 +278,13 @@ def test_episodes_whose_first_step_is_always_lost_are_learned():
 def test_a_budget_may_be_a_number_of_numpy():
     episode = CMERL(river(), seed=0).episode()
     assert episode.act(0, budget=np.float32(0.5)) in (0, 1)
+
+
+@pytest.mark.parametrize("flag", ["False", b"no", float("nan"), np.array([True, False])])
+def test_an_end_is_told_by_true_or_false(flag):
+    episode = CMERL(river(), seed=0).episode()
+    episode.act(0)
+    with pytest.raises(CmerlError, match="step 0: truncated must be True or False, not"):
+        episode.observe(0.0, 1, truncated=flag)
+    episode.observe(0.0, 1, np.bool_(False), 0)
+    assert (episode.step, episode.done) == (1, False)

@@ -32,9 +32,9 @@ def test_a_fallback_may_look_at_the_step_or_not() -> None:
 @pytest.mark.parametrize(
     ("make", "says"),
     [
-        (lambda: as_fallback(lambda: 0, TWO), r"fallback must take \(obs, step\) or \(obs\), and takes \(\)"),
+        (lambda: as_fallback(lambda: 0, TWO), r"fallback must take \(obs\) or \(obs, step\), and takes \(\)"),
         (lambda: as_fallback(lambda obs, step, more: 0, TWO), r"and takes \(obs, step, more\)"),
-        (lambda: as_mask(lambda a, b, c: True, ActionSet.of(TWO)), r"allowed must take \(obs, action\) or \(obs\)"),
+        (lambda: as_mask(lambda a, b, c: True, ActionSet.of(TWO)), r"allowed must take \(obs\) or \(obs, action\)"),
         (lambda: as_cost(lambda obs, action: 0.0), r"cost must take \(obs, action, next_obs\)"),
     ],
 )

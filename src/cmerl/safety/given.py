@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, cast
@@ -13,6 +12,7 @@ import numpy as np
 
 from cmerl.errors import InputError, shown
 from cmerl.spaces.actions import ActionSet
+from cmerl.validation.functions import count_arguments
 
 Acts = Callable[[Any, int], Any]
 Cost = Callable[[Any, Any, Any], float] | str
@@ -23,7 +23,11 @@ def as_fallback(fallback: Any, space: gymnasium.Space[Any]) -> Acts | None:
     if fallback is None or (isinstance(fallback, str) and fallback == "greedy"):
         return None
     if callable(fallback):
-        return fallback if _takes(fallback, "fallback", "(obs, step)", "(obs)") == 2 else _OfObservation(fallback)
+        return (
+            fallback
+            if count_arguments(fallback, "fallback", "(obs, step)", "(obs)") == 2
+            else _OfObservation(fallback)
+        )
     action = fallback
     if isinstance(space, gymnasium.spaces.Box) and not isinstance(fallback, str):
         try:
@@ -60,7 +64,7 @@ def as_cost(cost: Any) -> Cost | None:
         return cost
     if not callable(cost):
         raise InputError(f"cost must be a function of (obs, action, next_obs) or a key of info, not {cost!r}")
-    _takes(cost, "cost", "(obs, action, next_obs)")
+    count_arguments(cost, "cost", "(obs, action, next_obs)")
     return cast("Cost", cost)
 
 
@@ -70,7 +74,7 @@ def as_mask(allowed: Any, actions: ActionSet) -> Callable[[Any, Any], bool] | No
         return None
     if not callable(allowed):
         raise InputError(f"allowed must be a function of (obs, action) or of (obs), not {allowed!r}")
-    if _takes(allowed, "allowed", "(obs, action)", "(obs)") == 2:
+    if count_arguments(allowed, "allowed", "(obs, action)", "(obs)") == 2:
         return lambda obs, action: bool(allowed(obs, action))
 
     def at(obs: Any, action: Any) -> bool:
@@ -104,29 +108,3 @@ class _OfObservation:
 
     def __call__(self, obs: Any, step: int) -> Any:
         return self.function(obs)
-
-
-def _takes(function: Callable[..., Any], name: str, *ways: str) -> int:
-    """With how many arguments a function is called: the first of some ways that fits; that one, too, if unknown.
-
-    A second argument with a default value is the user's own, such as a gain, unless it has the name of ours.
-    """
-    try:
-        signature = inspect.signature(function)
-    except (TypeError, ValueError):
-        return _count(ways[0])
-    plain = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    own = [p.name for p in signature.parameters.values() if p.kind in plain and p.default is not p.empty]
-    for way in ways:
-        names = way.strip("()").split(", ")
-        try:
-            bound = signature.bind(*names).arguments
-        except TypeError:
-            continue
-        if way == ways[-1] or not any(given in own and given != ours for given, ours in bound.items()):
-            return _count(way)
-    raise InputError(f"{name} must take {' or '.join(ways)}, and takes {signature}")
-
-
-def _count(way: str) -> int:
-    return way.count(",") + 1
