@@ -93,9 +93,10 @@ def test_a_column_that_stands_still_stays():
 def test_a_forecast_is_a_function_of_the_log():
     """Made at once, or with lengthscales kept from forecasts of its beginnings."""
     data, kept = transitions(150, 3), {}
-    for n in (20, 60, 150):
+    for n in (20, 25, 39, 60, 150):
         last = Forecast.of(*(part[:n] for part in data), Caution(), kept)
     again = Forecast.of(*data, Caution())
+    assert list(kept) == [20, 40, 80]  # refitted when the data have doubled
     query = np.array([[0.1, 0.2]]), np.array([[0.3]])
     np.testing.assert_array_equal(last.step(*query)[0], again.step(*query)[0])
 
@@ -207,3 +208,24 @@ def test_a_process_that_noise_hides_is_taken_to_be_that_large(hidden):
     states, actions, noise = (np.random.default_rng(seed).normal(size=(60, 1)) for seed in range(3))
     forecast = Forecast.of(states, actions, states + noise, Caution(hidden=hidden))
     assert forecast.columns[0].ridge == pytest.approx(hidden**-2)
+
+
+def test_a_process_that_winds_has_a_short_lengthscale():
+    """Where data say so; the action, which does nothing, keeps a long one."""
+    rng = np.random.default_rng(0)
+    states, actions = rng.normal(size=(100, 1)), rng.uniform(-1, 1, (100, 1))
+    nexts = states + 0.2 * np.sin(4.0 * states) + 0.02 * rng.normal(size=(100, 1))
+    (column,) = Forecast.of(states, actions, nexts, Caution()).columns
+    assert column.scales[0] < 0.7
+    assert column.scales[1] == Caution().reach
+
+
+def test_the_latest_transitions_are_kept_however_alike():
+    states, actions, nexts = line(200, 0.3, 0)
+    states[-10:] = 0.01 * states[-10:]
+    forecast = Forecast.of(states, actions, nexts, Caution(rows=30))
+    (column,) = forecast.columns
+    Z = (np.hstack([states, actions]) - forecast.centre) / forecast.scale / column.scales
+    assert len(column.Z) <= 30
+    np.testing.assert_array_equal(column.Z[-10:], Z[-10:])
+    assert np.ptp(column.Z[:, 0]) == np.ptp(Z[:, 0])  # and what differs most

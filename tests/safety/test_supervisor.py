@@ -1,5 +1,7 @@
 """Cautious agents: what surely leaves is not done, who acts instead, and what is recorded."""
 
+from typing import ClassVar
+
 import gymnasium
 import numpy as np
 import pytest
@@ -150,6 +152,28 @@ def test_a_budget_of_exploratory_episodes_and_a_pause():
     other.learn(2)
     assert other.resume().paused is False
     assert CMERL(cliff(), horizon=6, explore="greedy", seed=0).learn(2).history[0].ret == other.history[0].ret
+
+
+class Remembering:
+    """A controller that must be asked once a step, as those with an integral."""
+
+    clashes: ClassVar[list[int]] = []
+    last = -1
+
+    def begin_episode(self):
+        return Remembering()
+
+    def __call__(self, obs, step):
+        if step <= self.last and step < 9:  # at the end of an episode it stands still
+            self.clashes.append(step)
+        self.last = step
+        return home(obs, step)
+
+
+def test_every_path_has_a_controller_of_its_own():
+    agent = CMERL(Line(), horizon=10, limits={"place": (-1.0, 1.0)}, fallback=Remembering(), seed=1).learn(3)
+    assert "too little is known of what follows within 15 steps" in {i.reason for i in agent.interventions}
+    assert Remembering.clashes == []
 
 
 class Jitter(gymnasium.Env):

@@ -23,11 +23,8 @@ def as_fallback(fallback: Any, space: gymnasium.Space[Any]) -> Acts | None:
     if fallback is None or (isinstance(fallback, str) and fallback == "greedy"):
         return None
     if callable(fallback):
-        return (
-            fallback
-            if count_arguments(fallback, "fallback", "(obs, step)", "(obs)") == 2
-            else _OfObservation(fallback)
-        )
+        both = count_arguments(fallback, "fallback", "(obs, step)", "(obs)") == 2
+        return fallback if both else _OfObservation(fallback)
     action = fallback
     if isinstance(space, gymnasium.spaces.Box) and not isinstance(fallback, str):
         try:
