@@ -10,7 +10,9 @@ from small_worlds import Line, home
 from cmerl import CMERL
 from cmerl.envs import FiniteMDP, PIController, Reactor
 from cmerl.errors import InputError
-from cmerl.safety import Caution
+from cmerl.safety import Caution, Limits, Plans, Supervisor, Watch
+from cmerl.spaces import StateSpace
+from cmerl.spaces.actions import ActionSet
 
 
 def cliff(length=5):
@@ -56,6 +58,7 @@ def test_a_line_is_kept_to_from_the_first_episode_on(model):
     assert np.abs(states).max() <= 1.0
     assert states.max() > 0.5  # it explores all the same
     assert {i.by for i in agent.interventions if i.episode == 0} == {"fallback"}  # nothing was known then
+    assert "the limits may be left within 15 steps" in {i.reason for i in agent.interventions}
     free = np.ravel(seen_states(CMERL(Line(), horizon=15, model=model, seed=1), 6))
     assert np.abs(free).max() > 1.0
 
@@ -154,6 +157,28 @@ def test_a_budget_of_exploratory_episodes_and_a_pause():
     assert CMERL(cliff(), horizon=6, explore="greedy", seed=0).learn(2).history[0].ret == other.history[0].ret
 
 
+class Counting(Supervisor):
+    """Notes from how many transitions forecasts are made."""
+
+    made: ClassVar[list[int]] = []
+
+    def foresee(self, Z, nexts):
+        self.made.append(len(Z))
+        return super().foresee(Z, nexts)
+
+
+def test_a_forecast_is_made_again_when_data_have_grown_by_a_quarter():
+    box = gymnasium.spaces.Box(-1.0, 1.0, (1,), np.float64)
+    states, actions, zero = StateSpace.of(box), ActionSet.of(box), np.zeros(1)
+    by = Counting(states, actions, 10, limits=Limits.of({0: (-1, 1)}, states), fallback=lambda obs, step: zero)
+    Z, seen = np.random.default_rng(0).uniform(-0.5, 0.5, (50, 2)), [50]
+    plans = Plans(lambda obs, step: zero, lambda rows, step: np.zeros((len(rows), 1)), lambda obs, step: np.zeros(1))
+    watch = Watch(by, plans, lambda: (Z[: seen[0]], 0.9 * Z[: seen[0], :1]), np.random.default_rng, 0)
+    for step, seen[0] in enumerate([20, 22, 25, 26, 30, 40]):
+        watch.act(zero, step, lambda: zero)
+    assert Counting.made == [20, 26, 40]
+
+
 class Remembering:
     """A controller that must be asked once a step, as those with an integral."""
 
@@ -191,6 +216,28 @@ class Jitter(gymnasium.Env):
     def step(self, action):
         self.level = np.clip(self.level + 0.1 * action + 0.05 * self.np_random.normal(size=1), -2.0, 2.0)
         return self.level.copy(), -abs(float(self.level[0]) - 0.5), False, False, {}
+
+
+def test_a_cost_is_asked_along_paths_with_noise():
+    """A log has shown what every action does, so that paths differ by the noise of 0.05, drawn twice as large."""
+    rng, asked = np.random.default_rng(0), []
+    actions, noise = rng.uniform(-1, 1, (150, 1)), 0.05 * rng.normal(size=(150, 1))
+    levels = [np.zeros(1)]
+    for action, jolt in zip(actions, noise, strict=True):
+        levels.append(np.clip(0.9 * levels[-1] + 0.1 * action + jolt, -2.0, 2.0))
+
+    def cost(obs, action, next_obs):
+        if obs[0] == 0.0:
+            asked.append(float(next_obs[0]))
+        return 0.0
+
+    options = {"fallback": np.zeros(1), "caution": Caution(first=0, samples=200, steps=2), "reward_range": (-3, 0)}
+    agent = CMERL(Jitter(), cost=cost, cost_budget=1.0, **options)
+    agent.fit([{"observations": levels, "actions": actions, "rewards": np.zeros(150)}])
+    agent.predict(np.zeros(1))
+    noisy, plain = np.split(np.array(asked[:400]), 2)
+    assert noisy.std() == pytest.approx(0.1, rel=0.2)
+    assert plain.std() < 0.05
 
 
 def test_an_agent_that_never_leaves_its_fallback_says_so_and_what_helps(caplog):
