@@ -58,7 +58,8 @@ def test_what_a_fallback_cannot_play_is_named(given: Any) -> None:
 
 @pytest.mark.parametrize("given", [None, 2, 0.5, "stay", [0, 1]])
 def test_a_fallback_plays_one_of_few_actions(given: Any) -> None:
-    assert fallback_action(1, ActionSet.of(TWO)) == 1
+    for one in (1, 1.0, np.int64(1), np.array([1])):
+        assert TWO.contains(fallback_action(one, ActionSet.of(TWO)))
     with pytest.raises(InputError, match="which is none of the 2 actions"):
         fallback_action(given, ActionSet.of(TWO))
 

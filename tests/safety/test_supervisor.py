@@ -120,6 +120,18 @@ def test_a_cost_may_be_a_key_of_info():
         episode.observe(0.0, np.zeros(1))
 
 
+def test_a_reading_that_is_refused_costs_nothing_and_a_lost_one_as_much_as_any():
+    agent = CMERL(Line(), horizon=5, cost="wear", cost_budget=9.0, fallback=np.zeros(1))
+    episode = agent.episode()
+    for reading, wear in [(0.0, 0.5), (None, 0.25), (None, None), (0.0, 0.0), (0.0, 0.0)]:
+        episode.act(np.zeros(1))
+        with pytest.raises(InputError, match="shape"):
+            episode.observe(0.0, np.zeros(3), info={"wear": 1.0})
+        info = None if wear is None else {"wear": wear}
+        episode.observe(0.0, None if reading is None else np.zeros(1), info=info)
+    assert episode.record.metrics["cost"] == 0.5 + 0.25 + 0.5  # what is not known is taken to be the largest so far
+
+
 @pytest.mark.parametrize(
     ("fallback", "cost", "says"),
     [
@@ -139,6 +151,27 @@ def test_a_fallback_beyond_its_bounds_is_played_at_them():
     assert {float(action[0]) for action in agent.lesson()["actions"]} == {1.0}
 
 
+def test_a_budget_is_kept_in_an_evaluation():
+    """Actions wear, the fallback does not, and the budget is for some of the steps."""
+
+    class Worn(Line):
+        worn = 0.0
+
+        def reset(self, **options):
+            self.worn = 0.0
+            return super().reset(**options)
+
+        def step(self, action):
+            found = super().step(action)
+            self.worn += found[-1]["wear"]
+            return found
+
+    options = {"cost": "wear", "cost_budget": 2.0, "fallback": np.zeros(1), "caution": Caution(first=0)}
+    agent, env = CMERL(Line(), horizon=15, **options).learn(3), Worn()
+    agent.evaluate(env, episodes=1)
+    assert 0.0 < env.worn <= 2.0
+
+
 @pytest.mark.parametrize("allowed", [lambda obs, a: a == 0 or obs < 2, lambda obs: [True, obs < 2]])
 def test_forbidden_actions_are_never_played(allowed):
     agent = CMERL(cliff(), horizon=6, allowed=allowed)
@@ -146,13 +179,15 @@ def test_forbidden_actions_are_never_played(allowed):
     assert {(i.by, i.reason) for i in agent.interventions} == {("mask", "the action is forbidden here")}
 
 
-def test_a_budget_of_exploratory_episodes_and_a_pause():
+def test_a_budget_of_exploratory_episodes_and_a_pause(tmp_path):
     agent = CMERL(cliff(), horizon=6, exploratory_episodes=3, seed=0).learn(6)
     assert agent.predict(0) == agent.predict(0, explore=False)
     other = CMERL(cliff(), horizon=6, seed=0)
     other.pause()
     assert other.predict(0) == other.predict(0, explore=False)
     other.learn(2)
+    other.save(tmp_path / "agent")
+    assert CMERL.load(tmp_path / "agent", cliff()).paused is True
     assert other.resume().paused is False
     assert CMERL(cliff(), horizon=6, explore="greedy", seed=0).learn(2).history[0].ret == other.history[0].ret
 

@@ -40,9 +40,10 @@ def fallback_action(action: Any, actions: ActionSet) -> Any:
     """What a fallback plays: one of few actions, or numbers, which are clipped to their bounds as by an actuator."""
     scale = actions.scale
     if scale is None:
-        if not _is_one_of(action, actions):
+        number = _number_of(action, actions)
+        if number is None:
             raise InputError(f"the fallback's action is {shown(action)}, which is none of the {len(actions)} actions")
-        return action
+        return copy.deepcopy(actions.values[number])
     try:
         x = np.asarray(action, dtype=np.float64).reshape(1, -1)
     except (TypeError, ValueError):
@@ -83,12 +84,15 @@ def as_mask(allowed: Any, actions: ActionSet) -> Callable[[Any, Any], bool] | No
     return at
 
 
-def _is_one_of(action: Any, actions: ActionSet) -> bool:
+def _number_of(action: Any, actions: ActionSet) -> int | None:
     try:
         row = actions.encode(action)
     except (TypeError, ValueError):
-        return False
-    return row.shape[1] == actions.rows.shape[1] and bool((actions.rows == row).all(axis=1).any())
+        return None
+    if row.shape[1] != actions.rows.shape[1]:
+        return None
+    same = (actions.rows == row).all(axis=1)
+    return int(same.argmax()) if same.any() else None
 
 
 @dataclass(frozen=True)

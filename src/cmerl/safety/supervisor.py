@@ -178,8 +178,8 @@ class Watch:
         a, b = actions.encode(safe)[0], actions.encode(bold)[0]
         return [actions.decode(a + share * (b - a)) for share in self._by.caution.shares]
 
-    def after(self, obs: Any, action: Any, next_obs: Any, info: Any) -> None:
-        """Count what a step has cost."""
+    def price(self, obs: Any, action: Any, next_obs: Any, info: Any) -> float:
+        """What a step has cost; nothing is counted yet."""
         cost = self._by.cost
         if isinstance(cost, str):
             if not isinstance(info, dict) or cost not in info:
@@ -188,8 +188,18 @@ class Watch:
         elif cost is not None:
             found = cost(obs, action, next_obs)
         else:
-            return
-        value = check_finite("the cost of a step", found)
+            return 0.0
+        return check_finite("the cost of a step", found)
+
+    def price_unseen(self, info: Any) -> float:
+        """What a step with a lost outcome has cost: what ``info`` says, or the most of a step so far."""
+        cost = self._by.cost
+        if isinstance(cost, str) and isinstance(info, dict) and cost in info:
+            return check_finite("the cost of a step", info[cost])
+        return self._largest
+
+    def spend(self, value: float) -> None:
+        """Count what a step has cost."""
         self.spent += value
         self._largest = max(self._largest, value)
 

@@ -96,7 +96,10 @@ def play(env: gymnasium.Env[Any, Any], policy: Policy, horizon: int, episodes: i
         obs = environment_calls.reset(env, int(np.random.default_rng(sequence).integers(2**31)))
         act = begin(policy)
         for step in range(horizon):
-            found = environment_calls.step(env, act(obs, step))
+            action = act(obs, step)
+            found = environment_calls.step(env, action)
+            if (price := getattr(act, "price", None)) is not None:  # a budget counts here too
+                act.spend(price(obs, action, found.obs, found.info))  # type: ignore[attr-defined]
             returns[number] += found.reward
             obs = found.obs
             if found.terminated or found.truncated:
