@@ -48,6 +48,7 @@ def test_what_a_fallback_plays_is_clipped_to_its_bounds(given: Any) -> None:
     played = fallback_action(given, ActionSet.of(BOX))
     np.testing.assert_array_equal(played, [0.25, -1.0])
     assert BOX.contains(played)
+    np.testing.assert_array_equal(fallback_action(-np.asarray(given), ActionSet.of(BOX)), [-0.25, 1.0])
 
 
 @pytest.mark.parametrize("given", [None, [0.1], [0.1, np.nan], "stay", [[0.1], [0.2, 0.3]]])
