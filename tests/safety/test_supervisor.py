@@ -151,6 +151,19 @@ def test_a_fallback_beyond_its_bounds_is_played_at_them():
     assert {float(action[0]) for action in agent.lesson()["actions"]} == {1.0}
 
 
+def test_forecasts_clip_a_fallback_too():
+    def wild(obs, step):
+        return 5.0 * home(obs, step)
+
+    made = {"horizon": 10, "limits": {"place": (-1.0, 1.0)}, "caution": Caution(unknown=1.0, steps=5), "seed": 1}
+    ours, theirs = (
+        CMERL(Line(), fallback=act, **made).learn(4)
+        for act in (wild, lambda obs, step: np.clip(wild(obs, step), -1, 1))
+    )
+    assert [record.ret for record in ours.history] == [record.ret for record in theirs.history]
+    assert ours.interventions == theirs.interventions
+
+
 def test_a_budget_is_kept_in_an_evaluation():
     """Actions wear, the fallback does not, and the budget is for some of the steps."""
 
