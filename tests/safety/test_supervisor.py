@@ -151,6 +151,15 @@ def test_a_fallback_beyond_its_bounds_is_played_at_them():
     assert {float(action[0]) for action in agent.lesson()["actions"]} == {1.0}
 
 
+def test_a_fallback_of_a_finite_mdp_is_checked_at_every_state():
+    fallback = [0, 0, 0, 0, 7].__getitem__
+    agent = CMERL(
+        cliff(), limits={0: (0, 2)}, horizon=6, fallback=lambda obs: fallback(obs), caution=Caution(first=0)
+    )
+    with pytest.raises(InputError, match="the fallback's action is 7, which is none of the 2 actions"):
+        agent.learn(1)
+
+
 def test_forecasts_clip_a_fallback_too():
     def wild(obs, step):
         return 5.0 * home(obs, step)
