@@ -3,6 +3,7 @@
 import gymnasium
 import numpy as np
 import pytest
+from small_worlds import Plane
 
 import cmerl.agents
 from cmerl import CMERL
@@ -258,3 +259,32 @@ def test_an_observation_of_another_shape_is_refused_by_every_agent(make):
 def test_a_class_instead_of_an_environment_is_told_how_to_make_one():
     with pytest.raises(InputError, match=r"such as RiverSwim\(\), not <class"):
         CMERL(RiverSwim)
+
+
+def test_episodes_whose_first_step_is_always_lost_are_learned():
+    """A model is chosen by simulations from first states; without any, from the earliest that were seen."""
+    agent = CMERL(Plane(), horizon=4, seed=0)
+    for _ in range(3):
+        episode = agent.episode()
+        episode.act(np.zeros(2))
+        episode.observe(0.0, None)
+        for step in range(3):
+            episode.act(np.full(2, 0.1 * step))
+            episode.observe(0.0, np.full(2, 0.1 * step + 0.1))
+    assert [record.metrics["lost"] for record in agent.history] == [1, 1, 1]
+    assert agent.model.n == 9
+
+
+def test_a_budget_may_be_a_number_of_numpy():
+    episode = CMERL(river(), seed=0).episode()
+    assert episode.act(0, budget=np.float32(0.5)) in (0, 1)
+
+
+@pytest.mark.parametrize("flag", ["False", b"no", float("nan"), np.array([True, False])])
+def test_an_end_is_told_by_true_or_false(flag):
+    episode = CMERL(river(), seed=0).episode()
+    episode.act(0)
+    with pytest.raises(CmerlError, match="step 0: truncated must be True or False, not"):
+        episode.observe(0.0, 1, truncated=flag)
+    episode.observe(0.0, 1, np.bool_(False), 0)
+    assert (episode.step, episode.done) == (1, False)

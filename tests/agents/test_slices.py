@@ -87,3 +87,28 @@ def test_what_cannot_be_plotted(ball: cmerl.CMERL) -> None:
         cmerl.CMERL(gymnasium.make("cmerl/RiverSwim-v0")).learn(1).plot((0, 1))
     with pytest.raises(InputError, match="plot shows observations that are numbers"):
         cmerl.CMERL(gymnasium.make("cmerl/StringEdit-v0")).learn(1).plot()
+    with pytest.raises(InputError, match=r"names must be those of all 2 columns, not \['x'\]"):
+        ball.plot(names=["x"])
+
+
+def test_files_that_cannot_be_written(tmp_path: Path, ball: cmerl.CMERL) -> None:
+    with pytest.raises(InputError, match=r"ball.png' cannot be used: it is not there"):
+        ball.plot(path=tmp_path / "nowhere" / "ball.png")
+    with pytest.raises(InputError, match=r"ball.docx' cannot be drawn: Format 'docx' is not supported"):
+        ball.plot(path=tmp_path / "ball.docx")
+
+
+def test_a_displacement_is_uncertain_where_it_has_not_been() -> None:
+    """Also without exploration, when it plans as if all were known."""
+    env = gymnasium.make("cmerl/PBall2D-v0")
+    env.unwrapped.columns = ("east", "north")
+    agent = cmerl.CMERL(env, seed=0, model="displacement").learn(2)
+    found = slice_of(agent, None, None, 0, False, points=9)
+    gaps = np.array(
+        [[np.linalg.norm(found.places - [x, y], axis=1).min() for y in found.axes[1]] for x in found.axes[0]]
+    )
+    assert found.uncertainty.min() >= 0.0
+    assert np.corrcoef(gaps.ravel(), found.uncertainty.ravel())[0, 1] > 0.3
+    figure = agent.plot()
+    assert (figure.axes[2].get_xlabel(), figure.axes[2].get_ylabel()) == ("east", "north")
+    assert "column 1 = " in agent.plot([0], names=["column 0", "column 1"]).get_suptitle()

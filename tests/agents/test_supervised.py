@@ -29,7 +29,7 @@ def test_a_new_plan_goes_on_with_the_same_watch():
     agent = CMERL(Line(), horizon=5, limits={"place": (-1.0, 1.0)}, cost="wear", cost_budget=9.0, fallback=home)
     begun = agent.policy().begin_episode()
     action = begun(np.zeros(1), 0)
-    begun.after(np.zeros(1), action, np.zeros(1), {"wear": 0.25})
+    begun.spend(begun.price(np.zeros(1), action, np.zeros(1), {"wear": 0.25}))
     after = begun.go_on_with(agent.policy())
     assert after.interventions == begun.interventions
     assert [i.by for i in after.interventions] == ["fallback"]

@@ -72,6 +72,15 @@ def test_objects_in_a_run(module: str, tmp_path: Path) -> None:
     assert again.finished
 
 
+def test_a_registered_name_in_a_run(tmp_path: Path) -> None:
+    """Workers are processes of their own, in which nothing was registered."""
+    agents.register("always-right", from_function(lambda obs: 1))
+    results = experiments.run(envs=[RIVER], agents=["always-right"], episodes=2, jobs=1, out=tmp_path / "run")
+    assert results.failures == []
+    assert [line["agent"] for line in results.episodes] == ["always-right"] * 2
+    assert experiments.resume(tmp_path / "run").finished
+
+
 def test_names_must_be_allowed(module: str) -> None:
     with pytest.raises(InputError, match="would import module 'my_parts': if you trust it"):
         own.find("my_parts:Mine", [], "agent")

@@ -29,6 +29,8 @@ from cmerl.errors import InputError
         (rows(episode=["a", "b", "a", "b", "b"]), NAMES, "row 2: episode a goes on after another one began"),
         (rows(terminated=[True, False, False, False, False]), NAMES, "terminated at step 0"),
         (rows(terminated=["maybe", "", "", "", ""]), NAMES, "row 0: terminated is 'maybe', neither True nor False"),
+        (rows(), "x", "columns must map observations, .* to names of columns, not 'x'"),
+        ({name: [] for name in rows()}, NAMES, "the frame: there are no episodes in it"),
         ({**transitions(), "x": [0.0, 0.25]}, WHOLE, "row 1 does not begin where the row before it led"),
         ({k: v[:1] * 2 for k, v in transitions().items()}, WHOLE, "row 1 repeats row 0"),
     ],
@@ -44,6 +46,23 @@ def test_rows_of_a_csv_file_are_counted_as_an_editor_does(tmp_path: Path) -> Non
     (tmp_path / "short.csv").write_text("a,b\n1\n")
     with pytest.raises(InputError, match="row 2 has 1 cells, its head 2"):
         logs.read(tmp_path / "short.csv")
+
+
+def test_a_name_that_two_columns_have_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"the frame has two columns 'x': rename one"):
+        logs.read(pandas.DataFrame([[0, 1]], columns=["x", "x"]))
+    (tmp_path / "log.csv").write_text("x, x\n0,1\n")
+    with pytest.raises(InputError, match=r"log.csv has two columns 'x'"):
+        logs.read(tmp_path / "log.csv")
+
+
+def test_files_of_another_format_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "log.csv").write_text("x;v;action\n0,5;1;0\n")
+    with pytest.raises(InputError, match=r"separates its cells by ';'"):
+        logs.read(tmp_path / "log.csv")
+    (tmp_path / "log.parquet").write_text("x,v\n")
+    with pytest.raises(InputError, match=r"log.parquet' is not a Parquet file"):
+        logs.read(tmp_path / "log.parquet")
 
 
 def test_dict_observations_may_be_columns() -> None:
@@ -74,5 +93,8 @@ def test_names_of_the_environment_need_not_be_given_again(tmp_path: Path) -> Non
     other = {"observations": ["temp", "level"], "next_observations": ["next_temp", "next_level"]}
     assert CMERL(Tank()).fit(file, columns=other).ingested[0]["sha256"] != ours.ingested[0]["sha256"]
     file.write_text("temp,height,action,reward\n5,1,0,0\n6,2,1,1\n")
+    with pytest.raises(InputError, match=r"tank.csv has no column 'level': it has temp, height, action, reward"):
+        CMERL(Tank()).fit(file)
+    file.write_text("heat,height,action,reward\n5,1,0,0\n6,2,1,1\n")
     with pytest.raises(InputError, match="which column holds observations"):
         CMERL(Tank()).fit(file)

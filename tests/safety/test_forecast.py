@@ -93,9 +93,10 @@ def test_a_column_that_stands_still_stays():
 def test_a_forecast_is_a_function_of_the_log():
     """Made at once, or with lengthscales kept from forecasts of its beginnings."""
     data, kept = transitions(150, 3), {}
-    for n in (20, 60, 150):
+    for n in (20, 25, 39, 60, 150):
         last = Forecast.of(*(part[:n] for part in data), Caution(), kept)
     again = Forecast.of(*data, Caution())
+    assert list(kept) == [20, 40, 80]  # refitted when the data have doubled
     query = np.array([[0.1, 0.2]]), np.array([[0.3]])
     np.testing.assert_array_equal(last.step(*query)[0], again.step(*query)[0])
 
@@ -163,3 +164,68 @@ def test_actions_that_were_never_varied_are_known_nearby_only():
     still = Forecast.of(states, 0.0 * actions, 0.9 * states + 0.3 * actions, Caution())
     near, far = still.step(np.zeros((2, 1)), np.array([[0.02], [0.5]])).unseen[:, 0]
     assert near < Caution().unknown < 0.9 < far
+
+
+# --- paths ---
+
+
+def drawn(**options):
+    """Paths of a forecast from few transitions, none of which is broken off."""
+    caution = Caution(steps=4, samples=400, risk=1.0, unknown=1.0, **options)
+    forecast = Forecast.of(*line(30, 0.3, 0), caution)
+    inside = lambda rows: rows[:, 0] <= 0.6  # noqa: E731
+    start = np.array([0.2]), np.array([0.5])
+    return forecast, start, forecast.paths(*start, pull, inside, caution, np.random.default_rng(1))
+
+
+@pytest.mark.parametrize("tail", [0.0, 1.0, 3.0])
+def test_noise_is_drawn_as_many_times_larger_as_the_tail_says(tail):
+    forecast, _, found = drawn(tail=tail)
+    noisy, plain = np.split(found.states, 2)
+    assert (noisy - plain)[:, 1, 0].std() == pytest.approx(tail * forecast.noises[0], rel=0.1)
+
+
+def test_a_path_has_left_if_it_did_so_with_noise_or_without():
+    _, _, found = drawn()
+    noisy, plain = np.split((found.states[:, 1:, 0] > 0.6).any(axis=1), 2)
+    assert (noisy & ~plain).any()
+    assert (plain & ~noisy).any()
+    np.testing.assert_array_equal(found.left, noisy | plain)
+
+
+def test_one_path_without_noise_is_what_is_expected():
+    forecast, (state, action), found = drawn()
+    expected = [state]
+    for k in range(4):
+        here = expected[-1][None]
+        expected.append(forecast.step(here, pull(here, k) if k else action[None]).mean[0])
+    np.testing.assert_allclose(np.split(found.states, 2)[1][0], expected)
+
+
+@pytest.mark.parametrize("hidden", [0.5, 2.0])
+def test_a_process_that_noise_hides_is_taken_to_be_that_large(hidden):
+    """There is no signal at all: the ridge is noise² over the least that a signal may have."""
+    states, actions, noise = (np.random.default_rng(seed).normal(size=(60, 1)) for seed in range(3))
+    forecast = Forecast.of(states, actions, states + noise, Caution(hidden=hidden))
+    assert forecast.columns[0].ridge == pytest.approx(hidden**-2)
+
+
+def test_a_process_that_winds_has_a_short_lengthscale():
+    """Where data say so; the action, which does nothing, keeps a long one."""
+    rng = np.random.default_rng(0)
+    states, actions = rng.normal(size=(100, 1)), rng.uniform(-1, 1, (100, 1))
+    nexts = states + 0.2 * np.sin(4.0 * states) + 0.02 * rng.normal(size=(100, 1))
+    (column,) = Forecast.of(states, actions, nexts, Caution()).columns
+    assert column.scales[0] < 0.7
+    assert column.scales[1] == Caution().reach
+
+
+def test_the_latest_transitions_are_kept_however_alike():
+    states, actions, nexts = line(200, 0.3, 0)
+    states[-10:] = 0.01 * states[-10:]
+    forecast = Forecast.of(states, actions, nexts, Caution(rows=30))
+    (column,) = forecast.columns
+    Z = (np.hstack([states, actions]) - forecast.centre) / forecast.scale / column.scales
+    assert len(column.Z) <= 30
+    np.testing.assert_array_equal(column.Z[-10:], Z[-10:])
+    assert np.ptp(column.Z[:, 0]) == np.ptp(Z[:, 0])  # and what differs most

@@ -23,6 +23,7 @@ from cmerl.agents.records import Policy
 from cmerl.errors import InputError, shown
 from cmerl.logs import LoggedEpisode
 from cmerl.validation import check_step
+from cmerl.validation.functions import count_arguments
 
 Controller = Callable[..., Any]
 """``controller(obs)`` or ``controller(obs, step)`` gives an action; one with a memory has ``reset()``."""
@@ -88,16 +89,8 @@ class FunctionPolicy:
 
 
 def _arguments(function: Controller) -> int:
-    """Whether a function takes the step too."""
-    for count in (2, 1):
-        try:
-            inspect.signature(function).bind(*range(count))
-            return count
-        except TypeError:
-            continue
-        except ValueError:  # a builtin without a signature
-            return 1
-    raise InputError(f"{getattr(function, '__name__', 'the function')} must take (obs) or (obs, step)")
+    """With how many arguments a controller is called."""
+    return count_arguments(function, getattr(function, "__name__", "the function"), "(obs, step)", "(obs)")
 
 
 def from_function(function: Controller, name: str | None = None) -> Callable[..., FunctionAgent]:

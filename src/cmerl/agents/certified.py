@@ -17,6 +17,7 @@ from cmerl.errors import InputError
 from cmerl.finite import FiniteWorld
 from cmerl.oracles.bellman import action_probabilities
 from cmerl.oracles.wrapping import is_transformed
+from cmerl.validation.functions import count_arguments
 
 FloatArray = NDArray[np.float64]
 
@@ -183,6 +184,12 @@ def declared_range(env: gymnasium.Env[Any, Any]) -> tuple[float, float] | None:
     return lo, hi
 
 
-def _numbered(policy: Policy, first_state: int, first_action: int) -> Callable[[Any, int], int]:
+def _numbered(policy: Callable[..., Any], first_state: int, first_action: int) -> Callable[[Any, int], int]:
     """The same policy on numbers from 0 on."""
-    return lambda state, step: int(policy(int(state) + first_state, step)) - first_action
+    both = count_arguments(policy, "a policy", "(obs, step)", "(obs)") == 2
+
+    def act(state: Any, step: int) -> int:
+        obs = int(state) + first_state
+        return int(policy(obs, step) if both else policy(obs)) - first_action
+
+    return act

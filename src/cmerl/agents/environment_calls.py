@@ -112,12 +112,14 @@ def own(value: Any) -> Any:
 
 
 def _flag(name: str, value: Any) -> bool:
+    word = isinstance(value, str | bytes) or (isinstance(value, float) and math.isnan(value))  # which would be True
     try:
-        return bool(value)
+        flag = None if word else bool(value)
     except Exception:
-        raise EnvironmentFault(
-            f"the environment's step must say {name} by True or False, not {shown(value)}"
-        ) from None
+        flag = None
+    if flag is None:
+        raise EnvironmentFault(f"{name} must be True or False, not {shown(value)}") from None
+    return flag
 
 
 def _ask(what: str, call: Callable[[], T], limit: StepLimit | None) -> T:

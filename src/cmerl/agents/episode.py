@@ -102,7 +102,7 @@ class Episode:
                 raise InputError("nothing was asked: call act(obs) first, then observe what followed")
             told = environment_calls.told(next_obs, reward, terminated, truncated, info)
             if next_obs is None:
-                self._lose(told.reward, ended=told.terminated or told.truncated)
+                self._lose(told.reward, told.info, ended=told.terminated or told.truncated)
             else:
                 self._tell(told)
 
@@ -135,9 +135,11 @@ class Episode:
     def _tell(self, told: environment_calls.Step) -> None:
         assert self._asked is not None
         (obs, action), agent = self._asked, self._agent
-        if (after := getattr(self._play, "after", None)) is not None:
-            after(obs, action, told.obs, told.info)
+        price = getattr(self._play, "price", None)
+        cost = None if price is None else price(obs, action, told.obs, told.info)
         agent._after_step(self.step, obs, action, told.reward, told.obs, told.terminated)
+        if cost is not None:  # only now, as what is refused must change nothing
+            self._play.spend(cost)  # type: ignore[attr-defined]
         self._seen.add(self.step, obs, action, told.reward, told.obs, told.terminated)
         self._go_on(told.terminated or told.truncated)
         if self._over:
@@ -167,8 +169,10 @@ class Episode:
         last = self._seen.nexts[-1] if self._seen.nexts and self._seen.steps[-1] == self.step - 1 else None
         return last if last is not None and _equal(last, obs) else environment_calls.own(obs)
 
-    def _lose(self, reward: float, ended: bool = False) -> None:
+    def _lose(self, reward: float, info: Any = None, ended: bool = False) -> None:
         """Count a step whose outcome is not known."""
+        if (price := getattr(self._play, "price_unseen", None)) is not None:
+            self._play.spend(price(info))  # type: ignore[attr-defined]
         self._seen.lost += 1
         self._seen.unplaced += reward
         self._go_on(ended)
@@ -253,7 +257,7 @@ class Episode:
 
 
 def _check_budget(budget: Any) -> float:
-    if isinstance(budget, bool) or not isinstance(budget, int | float) or not 0.0 < budget < math.inf:
+    if isinstance(budget, bool) or not isinstance(budget, int | float | np.number) or not 0.0 < budget < math.inf:
         raise InputError(f"budget must be a number of seconds above 0, or None, not {budget!r}")
     return float(budget)
 

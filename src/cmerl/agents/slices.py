@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cmerl.embedding.displacement.grid import DisplacementView
 from cmerl.errors import InputError
 from cmerl.validation import check_step
 
@@ -99,6 +101,10 @@ def _layers(
     plan = agent.policy(explore).plan
     best = plan.act(rows, step)
     view = plan.views[min(step, len(plan.views) - 1)]
+    if (
+        isinstance(view, DisplacementView) and view.sure
+    ):  # a displacement without exploration plans as if all were known
+        view = replace(view, sure=False)
     sigma = view.grid(rows).std()[np.arange(len(rows)), best]
     table = agent.actions.table
     actions = table[best, 0] if table.shape[1] == 1 else best.astype(np.float64)
@@ -140,13 +146,16 @@ def _errors(agent: CMERL, data: Any) -> FloatArray:
     return np.asarray(np.linalg.norm(missed, axis=1) / max(moved, 1e-12))
 
 
-def draw(found: Slice, names: list[str] | None = None) -> Any:
+def draw(found: Slice, names: Sequence[str] | None = None) -> Any:
     """Four panels, as a figure of matplotlib."""
     try:
         from matplotlib.figure import Figure
     except ImportError:
         raise InputError("plots need matplotlib: pip install 'cmerl[report]'") from None
-    labels = [f"column {c}" if names is None else names[c] for c in found.columns]
+    if names is not None and len(names) != len(found.at):
+        raise InputError(f"names must be those of all {len(found.at)} columns, not {names!r}")
+    words = [f"column {c}" for c in range(len(found.at))] if names is None else [str(name) for name in names]
+    labels = [words[c] for c in found.columns]
     figure = Figure(figsize=(9.0, 7.2), layout="constrained")
     panels = figure.subplots(2, 2, sharex=True)
     for axes, (layer, title) in zip(panels.flat, LAYERS.items(), strict=True):
@@ -161,7 +170,7 @@ def draw(found: Slice, names: list[str] | None = None) -> Any:
             axes.set_ylabel(labels[1])
     for axes in panels[1]:
         axes.set_xlabel(labels[0])
-    held = [f"{c if names is None else names[c]} = {x:.3g}" for c, x in enumerate(found.at) if c not in found.columns]
+    held = [f"{words[c]} = {x:.3g}" for c, x in enumerate(found.at) if c not in found.columns]
     figure.suptitle(f"step {found.step}" + (f", {', '.join(held)}" if held else ""), fontsize=11)
     return figure
 

@@ -62,9 +62,17 @@ class SupervisedEpisode(PlanEpisode):
         check_step(step, self.policy.plan.task.problem.horizon)
         return self.watch.act(obs, step, lambda: PlanEpisode.within(self, obs, step, deadline))
 
-    def after(self, obs: Any, action: Any, next_obs: Any, info: Any) -> None:
-        """Tell what followed."""
-        self.watch.after(obs, action, next_obs, info)
+    def price(self, obs: Any, action: Any, next_obs: Any, info: Any) -> float:
+        """What a step has cost; nothing is counted yet."""
+        return self.watch.price(obs, action, next_obs, info)
+
+    def price_unseen(self, info: Any) -> float:
+        """What a step has cost whose outcome was lost."""
+        return self.watch.price_unseen(info)
+
+    def spend(self, value: float) -> None:
+        """Count what a step has cost."""
+        self.watch.spend(value)
 
     def go_on_with(self, policy: SupervisedPolicy) -> SupervisedEpisode:
         """The same watch over a new plan."""

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
+from cmerl.agents import catalogue as agents
 from cmerl.errors import InputError
 from cmerl.experiments.spec_errors import nearest
 
@@ -16,13 +17,22 @@ _OBJECTS: dict[str, Callable[..., Any]] = {}
 
 
 def hand_over(parts: Mapping[str, Callable[..., Any]]) -> None:
-    """Let this process know objects by name."""
-    _OBJECTS.update(parts)
+    """Let this process know objects by name: those of ``name_of``, and agents that were registered."""
+    for name, part in parts.items():
+        if name.startswith(f"{HANDED}:"):
+            _OBJECTS[name] = part
+        else:
+            agents.register(name, part)
 
 
 def needed(names: Iterable[str]) -> dict[str, Callable[..., Any]]:
     """The handed-over objects among these names, for a worker to be sent."""
     return {name: _OBJECTS[name] for name in names if name in _OBJECTS}
+
+
+def registered(name: str) -> dict[str, Callable[..., Any]]:
+    """A registered agent by its name, for a worker to be sent; nothing if it is another agent."""
+    return {name: agents.find(name)} if name in agents.groups().get(agents.REGISTERED, ()) else {}
 
 
 def name_of(part: Callable[..., Any], what: str) -> str:

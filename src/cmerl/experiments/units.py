@@ -53,8 +53,8 @@ class Unit(BaseModel):
 
     @property
     def parts(self) -> dict[str, Callable[..., Any]]:
-        """Objects of the user's own that it is made of, and that cannot be imported."""
-        return own.needed((self.env.id, self.agent.name))
+        """Objects of the user's own that it is made of, and that a worker does not know."""
+        return own.needed((self.env.id, self.agent.name)) | own.registered(self.agent.name)
 
     @property
     def title(self) -> str:

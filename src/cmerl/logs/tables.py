@@ -79,7 +79,18 @@ def is_frame(source: Any) -> bool:
 
 def from_frame(frame: Any, source: str) -> Table:
     """The columns of a frame."""
-    return Table({str(name): np.asarray(frame[name].to_numpy()) for name in frame.columns}, source)
+    names = _once([str(name) for name in frame.columns], source)
+    return Table(
+        {name: np.asarray(frame[given].to_numpy()) for name, given in zip(names, frame.columns, strict=True)}, source
+    )
+
+
+def _once(names: list[str], source: str) -> list[str]:
+    """Names of columns; a name that is there twice is an error."""
+    twice = next((name for i, name in enumerate(names) if name in names[:i]), None)
+    if twice is not None:
+        raise InputError(f"{source} has two columns {twice!r}: rename one of them")
+    return names
 
 
 def from_csv(path: str | os.PathLike[str]) -> Table:
@@ -91,7 +102,12 @@ def from_csv(path: str | os.PathLike[str]) -> Table:
             raise InputError(f"{os.fspath(path)!r} is not a CSV file: {error}") from None
     if len(lines) < 2:
         raise InputError(f"{os.fspath(path)!r} has no rows below its head")
-    head, rows = [name.strip() for name in lines[0]], [line for line in lines[1:] if line]
+    head = _once([name.strip() for name in lines[0]], Path(path).name)
+    if len(head) == 1 and ";" in head[0]:
+        raise InputError(
+            f"{os.fspath(path)!r} separates its cells by ';': save it with commas, or pass a pandas frame"
+        )
+    rows = [line for line in lines[1:] if line]
     for number, row in enumerate(rows, start=2):
         if len(row) != len(head):
             raise InputError(f"{os.fspath(path)!r}, row {number} has {len(row)} cells, its head {len(head)}")
@@ -102,13 +118,14 @@ def from_csv(path: str | os.PathLike[str]) -> Table:
 def from_parquet(path: str | os.PathLike[str]) -> Table:
     """The columns of a Parquet file."""
     try:
+        import pyarrow as arrow
         import pyarrow.parquet as parquet
     except ImportError:
         raise InputError("Parquet files need pyarrow: pip install 'cmerl[logs]'") from None
     with saying_why(path):
         try:
             found = parquet.read_table(os.fspath(path))
-        except parquet.lib.ArrowInvalid as error:
+        except arrow.ArrowInvalid as error:
             raise InputError(f"{os.fspath(path)!r} is not a Parquet file: {str(error).splitlines()[0]}") from None
     columns = {name: np.array(found[name].to_pylist(), dtype=object) for name in found.column_names}
     return Table(columns, Path(path).name)
@@ -125,7 +142,9 @@ def episodes_of(
             row says where an action led, and the last row of an episode only where it ended.
         observed: the environment's names of an observation's numbers, for a table that has them too.
     """
-    names = _checked(table, names or {}, observed)
+    names = _checked(table, {} if names is None else names, observed)
+    if not len(next(iter(table.columns.values()))):
+        return []
     order = [_as_list(names["observations"]), _as_list(names["actions"])]
     observations, actions = (np.stack([table.numbers(n) for n in listed], axis=1) for listed in order)
     rewards = table.numbers(str(names["rewards"]))
@@ -154,6 +173,8 @@ def episodes_of(
 
 
 def _checked(table: Table, names: Mapping[str, Names], observed: Sequence[str]) -> dict[str, Names]:
+    if not isinstance(names, Mapping):
+        raise InputError(f"columns must map {', '.join(KEYS)} to names of columns, not {shown(names)}")
     unknown = [key for key in names if key not in KEYS]
     if unknown:
         raise InputError(f"columns has no entry {unknown[0]!r}: it maps {', '.join(KEYS)} to names of columns")
@@ -165,6 +186,8 @@ def _checked(table: Table, names: Mapping[str, Names], observed: Sequence[str]) 
     found |= names
     for key in KEYS:
         if key not in found and key not in OPTIONAL:
+            if key == "observations" and any(name in table.columns for name in observed):
+                _ = [table[name] for name in observed]  # names the one that is missing
             example = "['x', 'v']" if key == "observations" else f"{DEFAULTS[key]!r}"
             raise InputError(
                 f"{table.source}: which column holds {key}? Say it with columns={{{key!r}: {example}}}; "

@@ -3,7 +3,7 @@
 from cmerl.safety.caution import Caution, Intervention
 from cmerl.safety.finite import finite_risk, known_laws
 from cmerl.safety.forecast import Forecast
-from cmerl.safety.given import as_fallback, as_mask
+from cmerl.safety.given import as_cost, as_fallback, as_mask
 from cmerl.safety.limits import Limits
 from cmerl.safety.supervisor import Plans, Supervisor, Watch
 
@@ -15,6 +15,7 @@ __all__ = [
     "Plans",
     "Supervisor",
     "Watch",
+    "as_cost",
     "as_fallback",
     "as_mask",
     "finite_risk",

@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from cmerl.errors import InputError
+from cmerl.validation.numbers import check_count, check_finite, check_inside, check_probability
+
 
 @dataclass(frozen=True, kw_only=True)
 class Caution:
@@ -43,6 +46,23 @@ class Caution:
     shares: tuple[float, ...] = (0.5, 0.25, 0.06, 0.015)
     rows: int = 200
     fit_rows: int = 120
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be meant."""
+        for name in ("steps", "samples", "rows", "fit_rows"):
+            check_count(name, getattr(self, name))
+        if self.first is not None:
+            check_count("first", self.first, least=0)
+        for name in ("risk", "unknown"):
+            check_probability(name, getattr(self, name))
+        for name in ("inflation", "tail"):
+            if check_finite(name, getattr(self, name)) < 0.0:
+                raise InputError(f"{name} must be at least 0, not {getattr(self, name)!r}")
+        for name in ("reach", "hidden", "untried"):
+            if check_finite(name, getattr(self, name)) <= 0.0:
+                raise InputError(f"{name} must be above 0, not {getattr(self, name)!r}")
+        for share in self.shares:
+            check_inside("a share", share)
 
 
 @dataclass(frozen=True)

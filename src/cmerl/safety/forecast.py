@@ -77,7 +77,8 @@ class Column:
         """From inputs (n, c) and displacements (n,), with lengthscales (c,) and a ridge.
 
         With C = K + ridge·I the residuals are ridge·coef, and noise of variance 1 leaves ridge²·tr C⁻² of their
-        squares. The likelihood counts no degrees of freedom and would find too little noise.
+        squares. What the regression misses of the signal counts as noise too, which errs on the safe side. The
+        likelihood counts no degrees of freedom and would find too little noise.
         """
         mean = float(y.mean())
         scaled = Z / scales
@@ -92,7 +93,7 @@ class Column:
 
         The mean is αᵀy with α = C⁻¹k, and its error has two independent parts. Noise in the data gives αᵀε, of
         variance noise²·‖α‖². The signal gives f(z) − αᵀf(Z), of variance amplitude²·(1 − αᵀk − ridge·‖α‖²). Only the
-        second says that data are missing here. Their sum is the posterior variance.
+        second says that data are missing here. Their sum is the posterior variance, if noise² = ridge·amplitude².
         """
         K = _kernel(Zq / self.scales, self.Z)
         weights = K @ self.inverse

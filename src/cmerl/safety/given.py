@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import copy
-import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import gymnasium
 import numpy as np
 
-from cmerl.errors import InputError
+from cmerl.errors import InputError, shown
 from cmerl.spaces.actions import ActionSet
+from cmerl.validation.functions import count_arguments
 
 Acts = Callable[[Any, int], Any]
+Cost = Callable[[Any, Any, Any], float] | str
 
 
 def as_fallback(fallback: Any, space: gymnasium.Space[Any]) -> Acts | None:
@@ -22,12 +23,47 @@ def as_fallback(fallback: Any, space: gymnasium.Space[Any]) -> Acts | None:
     if fallback is None or (isinstance(fallback, str) and fallback == "greedy"):
         return None
     if callable(fallback):
-        return fallback if _parameters(fallback) != 1 else _OfObservation(fallback)
+        both = count_arguments(fallback, "fallback", "(obs, step)", "(obs)") == 2
+        return fallback if both else _OfObservation(fallback)
+    action = fallback
     if isinstance(space, gymnasium.spaces.Box) and not isinstance(fallback, str):
-        fallback = np.asarray(fallback, dtype=space.dtype).reshape(space.shape)
-    if isinstance(fallback, str) or not space.contains(fallback):
+        try:
+            action = np.asarray(fallback, dtype=space.dtype).reshape(space.shape)
+        except (TypeError, ValueError):
+            action = None
+    if action is None or isinstance(action, str) or not space.contains(action):
         raise InputError(f"fallback must be a function, an action of the environment or 'greedy', not {fallback!r}")
-    return _Constant(fallback)
+    return _Constant(action)
+
+
+def fallback_action(action: Any, actions: ActionSet) -> Any:
+    """What a fallback plays: one of few actions, or numbers, which are clipped to their bounds as by an actuator."""
+    scale = actions.scale
+    if scale is None:
+        number = _number_of(action, actions)
+        if number is None:
+            raise InputError(f"the fallback's action is {shown(action)}, which is none of the {len(actions)} actions")
+        return copy.deepcopy(actions.values[number])
+    try:
+        x = np.asarray(action, dtype=np.float64).reshape(1, -1)
+    except (TypeError, ValueError):
+        x = np.empty((1, 0))
+    if x.size != len(scale.low) or not np.isfinite(x).all():
+        raise InputError(f"the fallback's action is {shown(action)}, not finite numbers of shape {scale.shape}")
+    inside = isinstance(action, np.ndarray) and action.shape == scale.shape and not (x < scale.low).any()
+    if inside and not (x > scale.high).any():
+        return action
+    return scale.decode(scale.encode(x))[0]  # which clips
+
+
+def as_cost(cost: Any) -> Cost | None:
+    """A cost as users give it: a function of (obs, action, next_obs), or a key of info."""
+    if cost is None or isinstance(cost, str):
+        return cost
+    if not callable(cost):
+        raise InputError(f"cost must be a function of (obs, action, next_obs) or a key of info, not {cost!r}")
+    count_arguments(cost, "cost", "(obs, action, next_obs)")
+    return cast("Cost", cost)
 
 
 def as_mask(allowed: Any, actions: ActionSet) -> Callable[[Any, Any], bool] | None:
@@ -36,7 +72,7 @@ def as_mask(allowed: Any, actions: ActionSet) -> Callable[[Any, Any], bool] | No
         return None
     if not callable(allowed):
         raise InputError(f"allowed must be a function of (obs, action) or of (obs), not {allowed!r}")
-    if _parameters(allowed) != 1:
+    if count_arguments(allowed, "allowed", "(obs, action)", "(obs)") == 2:
         return lambda obs, action: bool(allowed(obs, action))
 
     def at(obs: Any, action: Any) -> bool:
@@ -46,6 +82,17 @@ def as_mask(allowed: Any, actions: ActionSet) -> Callable[[Any, Any], bool] | No
         return bool(mask[(actions.rows == actions.encode(action)).all(axis=1).argmax()])
 
     return at
+
+
+def _number_of(action: Any, actions: ActionSet) -> int | None:
+    try:
+        row = actions.encode(action)
+    except (TypeError, ValueError):
+        return None
+    if row.shape[1] != actions.rows.shape[1]:
+        return None
+    same = (actions.rows == row).all(axis=1)
+    return int(same.argmax()) if same.any() else None
 
 
 @dataclass(frozen=True)
@@ -62,13 +109,3 @@ class _OfObservation:
 
     def __call__(self, obs: Any, step: int) -> Any:
         return self.function(obs)
-
-
-def _parameters(function: Callable[..., Any]) -> int:
-    """Number of required arguments of a function; 2 if unknown."""
-    try:
-        found = inspect.signature(function).parameters.values()
-    except (TypeError, ValueError):
-        return 2
-    plain = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    return len([p for p in found if p.kind in plain]) if found else 2

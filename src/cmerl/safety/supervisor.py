@@ -14,9 +14,11 @@ from cmerl.errors import InputError
 from cmerl.safety.caution import Caution, Intervention
 from cmerl.safety.finite import finite_risk, known_laws
 from cmerl.safety.forecast import Forecast, Shapes
+from cmerl.safety.given import fallback_action
 from cmerl.safety.limits import Limits
 from cmerl.spaces import StateSpace
 from cmerl.spaces.actions import ActionSet
+from cmerl.validation.numbers import check_finite
 
 FloatArray = NDArray[np.float64]
 Acts = Callable[[Any, int], Any]
@@ -147,7 +149,7 @@ class Watch:
     def act(self, obs: Any, step: int, propose: Callable[[], Any]) -> Any:
         """The action at an observation; ``propose`` gives what the plan would do."""
         before = copy.deepcopy(self._fallback)  # a controller may remember what it was asked
-        rescue = None if self._fallback is None else self._fallback(obs, step)
+        rescue = None if self._fallback is None else fallback_action(self._fallback(obs, step), self._by.actions)
         outside = self._breach(obs)
         if outside is not None and rescue is not None:
             return self._instead(step, None, rescue, "fallback", outside)
@@ -176,8 +178,8 @@ class Watch:
         a, b = actions.encode(safe)[0], actions.encode(bold)[0]
         return [actions.decode(a + share * (b - a)) for share in self._by.caution.shares]
 
-    def after(self, obs: Any, action: Any, next_obs: Any, info: Any) -> None:
-        """Count what a step has cost."""
+    def price(self, obs: Any, action: Any, next_obs: Any, info: Any) -> float:
+        """What a step has cost; nothing is counted yet."""
         cost = self._by.cost
         if isinstance(cost, str):
             if not isinstance(info, dict) or cost not in info:
@@ -186,10 +188,18 @@ class Watch:
         elif cost is not None:
             found = cost(obs, action, next_obs)
         else:
-            return
-        value = float(found)
-        if not np.isfinite(value):
-            raise InputError(f"the cost of a step is {value}; it must be finite")
+            return 0.0
+        return check_finite("the cost of a step", found)
+
+    def price_unseen(self, info: Any) -> float:
+        """What a step with a lost outcome has cost: what ``info`` says, or the most of a step so far."""
+        cost = self._by.cost
+        if isinstance(cost, str) and isinstance(info, dict) and cost in info:
+            return check_finite("the cost of a step", info[cost])
+        return self._largest
+
+    def spend(self, value: float) -> None:
+        """Count what a step has cost."""
         self.spent += value
         self._largest = max(self._largest, value)
 
@@ -246,7 +256,8 @@ class Watch:
                 played.append([by.actions.decode(row) for row in chosen])
                 return by.features(chosen)
             seen = by.observations(rows)
-            played.append([act(o, now) for act, o in zip(controllers, seen, strict=True)])  # type: ignore[misc]
+            asked = (act(o, now) for act, o in zip(controllers, seen, strict=True))  # type: ignore[misc]
+            played.append([fallback_action(action, by.actions) for action in asked])
             return by.features(by.rows(played[-1]))
 
         state = by.states.encode(obs)[0]
@@ -283,7 +294,8 @@ class Watch:
         else:
             seen = by.states.decode(every)
             act = copy.deepcopy(fallback)
-            rows = [by._indices(np.vstack([by.actions.encode(act(o, now)) for o in seen])) for now in later]
+            asked = ([fallback_action(act(o, now), by.actions) for o in seen] for now in later)
+            rows = [by._indices(by.rows(actions)) for actions in asked]
         outside = ~by.limits.inside(self._numbers(every))
         follow = np.array(rows, dtype=np.intp).reshape(len(later), len(every))
         state = int(by.states.encode(obs)[0, 0] - by.states.parts[0].low[0])

@@ -89,3 +89,25 @@ def test_an_agent_is_evaluated_by_play_and_stays_as_it_is():
     assert [r.ret for r in agent.learn(3).history] == [r.ret for r in other.learn(3).history]
     with pytest.raises(InputError, match="episodes must be"):
         agent.evaluate(episodes=0)
+
+
+def test_a_policy_may_be_a_function_of_the_observation_alone():
+    agent = RandomAgent(RiverSwim(4, 5), seed=0).learn(30)
+    one, two = cmerl.evaluate(lambda obs: int(obs > 1), agent), cmerl.evaluate(lambda obs, step: int(obs > 1), agent)
+    assert one == two
+
+
+@pytest.mark.parametrize(
+    ("ask", "says"),
+    [
+        (lambda agent: cmerl.evaluate(lambda obs: 1, agent, start=4), "start must be a state from 0 to 3, not 4"),
+        (lambda agent: cmerl.evaluate(lambda obs: 1, agent, start=-1), "start must be a state from 0 to 3"),
+        (lambda agent: cmerl.evaluate(lambda obs: 1, agent, start=0.5), "start must be a state from 0 to 3"),
+        (lambda agent: cmerl.evaluate(agent, agent), r"pass agent.policy\(explore=False\)"),
+        (lambda agent: cmerl.evaluate(lambda: 1, agent), r"a policy must take \(obs\) or \(obs, step\)"),
+        (lambda agent: agent.evaluate(3), r"env must be an environment, not 3: evaluate\(env, episodes=10\)"),
+    ],
+)
+def test_what_cannot_be_evaluated_is_said(ask, says):
+    with pytest.raises(InputError, match=says):
+        ask(RandomAgent(RiverSwim(4, 5), seed=0).learn(3))

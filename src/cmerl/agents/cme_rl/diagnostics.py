@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,8 @@ from cmerl.agents.cme_rl.calibration import about_next_states, about_values, mod
 from cmerl.agents.cme_rl.planner import Planner
 from cmerl.agents.cme_rl.update_buffer import UpdateBuffer
 from cmerl.agents.policies import PlanPolicy
+from cmerl.errors import InputError
+from cmerl.files import saying_why
 from cmerl.planning import make_plan
 from cmerl.validation import check_step
 
@@ -90,7 +93,15 @@ def plot(agent: Any, columns: Any, *, at: Any, step: int, explore: bool, names: 
     """Maps of what an agent believes, also as a file if a path is given."""
     from cmerl.agents import slices  # few programs draw
 
-    figure = slices.draw(slices.slice_of(agent, columns, at, step, explore), names)
+    found = slices.slice_of(agent, columns, at, step, explore)
+    declared = getattr(getattr(agent.env, "unwrapped", None), "columns", ())
+    if names is None and len(declared) == len(found.at):
+        names = list(declared)
+    figure = slices.draw(found, names)
     if path is not None:
-        figure.savefig(path, dpi=150)
+        with saying_why(path):
+            try:
+                figure.savefig(path, dpi=150)
+            except ValueError as error:  # a format that matplotlib does not know
+                raise InputError(f"{os.fspath(path)!r} cannot be drawn: {error}") from None
     return figure

@@ -101,7 +101,7 @@ class Queries(Algorithm1):
             at: an observation that the others are held at; by default the median of what was seen.
             step: of the episode.
             explore: whether the plan is the optimistic one.
-            names: of all columns.
+            names: of all columns; by default those that the environment declares as ``columns``.
             path: also write the figure there, as PNG, PDF or SVG.
 
         Returns:

@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 from cmerl.agents.policies import PlanPolicy
 from cmerl.agents.supervised import SupervisedPolicy
 from cmerl.errors import InputError
-from cmerl.safety import Caution, Limits, Plans, Supervisor, Watch, as_fallback, as_mask
+from cmerl.safety import Caution, Limits, Plans, Supervisor, Watch, as_cost, as_fallback, as_mask
 from cmerl.spaces import StateSpace
 from cmerl.spaces.actions import ActionSet
+from cmerl.validation.numbers import check_finite
 
 FloatArray = NDArray[np.float64]
 Data = Callable[[], tuple[FloatArray, FloatArray]]
@@ -98,12 +99,14 @@ class Supervision:
             explore = "cautious" if bounded else "optimistic"
         if explore == "cautious" and not bounded:
             raise InputError("explore='cautious' needs to know what to avoid: pass limits=… or cost=…")
-        if asked.cost is not None and not (callable(asked.cost) or isinstance(asked.cost, str)):
-            raise InputError(
-                f"cost must be a function of (obs, action, next_obs) or a key of info, not {asked.cost!r}"
-            )
-        if (asked.cost is None) != (asked.cost_budget is None):
+        cost = as_cost(asked.cost)
+        if (cost is None) != (asked.cost_budget is None):
             raise InputError("cost and cost_budget belong together: pass both")
+        budget = np.inf if asked.cost_budget is None else check_finite("cost_budget", asked.cost_budget)
+        if asked.fallback is not None and not bounded:
+            raise InputError("a fallback acts where limits or a budget would be exceeded: pass limits=… or cost=…")
+        if asked.caution is not None and not isinstance(asked.caution, Caution):
+            raise InputError(f"caution must be a cmerl.safety.Caution, not {asked.caution!r}")
         if explore == "optimistic" and asked.allowed is None:
             return cls(explore, _episodes(asked.exploratory_episodes))
         if not bounded and asked.allowed is None:
@@ -117,8 +120,8 @@ class Supervision:
             actions,
             horizon,
             limits=Limits.of(asked.limits, states, names) if guard and asked.limits is not None else None,
-            cost=asked.cost if guard else None,
-            cost_budget=np.inf if asked.cost_budget is None else float(asked.cost_budget),
+            cost=cost if guard else None,
+            cost_budget=budget,
             fallback=as_fallback(asked.fallback, env.action_space) if guard else None,
             allowed=as_mask(asked.allowed, actions),
             caution=asked.caution or Caution(),

@@ -165,12 +165,16 @@ class TransitionStore:
 
     def _choose(self) -> None:
         """Let the selector choose, and plan with the model that it takes."""
-        before, data = self.displacement, self._all_data()
+        before, data, steps = self.displacement, self._all_data(), self._all_steps()
         model = before
         if model is None:
             model = self.recipe.displacement()
             model.update(data)
-        self.selector.choose(model, (self.kernel, self.value_kernel), self.starts, self._all_steps(), data.rewards)
+        starts = self.starts
+        if not len(starts):  # the first step of every episode was lost: the earliest states that were seen
+            Z = np.asarray(data.Z)[steps == steps.min()]
+            starts = Z[-self.recipe.settings.selection.starts :, : -self.recipe.actions.shape[1]]
+        self.selector.choose(model, (self.kernel, self.value_kernel), starts, steps, data.rewards)
         if self.displacement is not None:
             self.embeddings = [self.displacement]
         elif before is not None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any, NamedTuple
@@ -13,6 +12,7 @@ from numpy.typing import NDArray
 from cmerl import logs
 from cmerl.agents.evaluation.fitted_q import Estimate, EvaluationSettings, Steps, evaluate_steps
 from cmerl.errors import InputError, shown
+from cmerl.validation.functions import count_arguments
 
 FloatArray = NDArray[np.float64]
 ActMany = Callable[[Sequence[Any], int], Sequence[Any]]
@@ -141,16 +141,6 @@ def act_many(policy: Any) -> ActMany:
         return lambda observations, step: [int(each[min(step, len(each) - 1), int(obs)]) for obs in observations]
     if not callable(policy):
         raise InputError(f"a policy is a function of (obs, step), a table or a model with predict, not {policy!r}")
-    if _takes_step(policy):
+    if count_arguments(policy, "a policy", "(obs, step)", "(obs)") == 2:
         return lambda observations, step: [policy(obs, step) for obs in observations]
     return lambda observations, step: [policy(obs) for obs in observations]
-
-
-def _takes_step(function: Any) -> bool:
-    try:
-        inspect.signature(function).bind(None, 0)
-    except TypeError:
-        return False
-    except ValueError:  # a builtin without a signature
-        return True
-    return True

@@ -87,6 +87,8 @@ class PessimisticPolicy:
 
 def play(env: gymnasium.Env[Any, Any], policy: Policy, horizon: int, episodes: int, seed: int) -> Returns:
     """Play a policy, on first states that depend on the seed alone."""
+    if not callable(getattr(env, "reset", None)):
+        raise InputError(f"env must be an environment, not {env!r}: evaluate(env, episodes=10)")
     if isinstance(episodes, bool) or not isinstance(episodes, int | np.integer) or episodes < 1:
         raise InputError(f"episodes must be a whole number of at least 1, not {episodes!r}")
     returns = np.zeros(int(episodes))
@@ -94,7 +96,10 @@ def play(env: gymnasium.Env[Any, Any], policy: Policy, horizon: int, episodes: i
         obs = environment_calls.reset(env, int(np.random.default_rng(sequence).integers(2**31)))
         act = begin(policy)
         for step in range(horizon):
-            found = environment_calls.step(env, act(obs, step))
+            action = act(obs, step)
+            found = environment_calls.step(env, action)
+            if (price := getattr(act, "price", None)) is not None:  # a budget counts here too
+                act.spend(price(obs, action, found.obs, found.info))  # type: ignore[attr-defined]
             returns[number] += found.reward
             obs = found.obs
             if found.terminated or found.truncated:
@@ -122,6 +127,8 @@ def value_of(policy: Any, data: Any, start: Any = None, *, horizon: int | None =
         horizon: steps per episode; by default the agent's, or the length of the longest episode.
         delta: failure probability of an interval that is not proven.
     """
+    if callable(getattr(policy, "policy", None)):
+        raise InputError(f"a policy is evaluated, not a {type(policy).__name__}: pass agent.policy(explore=False)")
     if getattr(data, "ledger", None) is not None:
         return _proven_value(policy, data, start)
     if not 0.0 < delta < 1.0:
@@ -228,10 +235,19 @@ def _balls(agent: Certified, starts: Sequence[Any] | None) -> tuple[Balls, Float
     if ledger.void is not None:
         raise InputError(f"nothing is proven of these data: {ledger.void}")
     if starts is not None:
-        numbers = [int(start) - agent._first_numbers[0] for start in starts]
+        first, count = agent._first_numbers[0], ledger.world.states
+        numbers = [_start(start, first, count) for start in starts]
         weights = np.bincount(numbers, minlength=ledger.world.states) / len(numbers)
     elif ledger.starts.sum() > 0:
         weights = ledger.starts / ledger.starts.sum()
     else:
         raise InputError("it is not known where episodes begin: pass start=…, the first observation")
     return Balls(ledger.counts, ledger.budget), weights
+
+
+def _start(start: Any, first: int, count: int) -> int:
+    """The number of a first observation, from 0 on."""
+    number = np.asarray(start)
+    if number.ndim or number.dtype.kind not in "iu" or not first <= number < first + count:
+        raise InputError(f"start must be a state from {first} to {first + count - 1}, not {start!r}")
+    return int(number) - first

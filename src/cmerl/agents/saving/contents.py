@@ -130,6 +130,7 @@ def check_base(tensors: Arrays, meta: dict[str, Any]) -> tuple[Arrays, dict[str,
     table(**ABOUT)(own, "")
     LEDGER(meta.get("ledger"), "ledger")
     INGESTED(meta.get("ingested", []), "ingested")
+    flag(meta.get("paused", False), "paused")
     _check_plain_arrays({k: v for k, v in tensors.items() if k.startswith("ledger.")})
     sizes: dict[str, int] = {}
     check_arrays({k: v for k, v in tensors.items() if k.startswith("history.")}, HISTORY, sizes)
@@ -140,7 +141,8 @@ def check_base(tensors: Arrays, meta: dict[str, Any]) -> tuple[Arrays, dict[str,
             raise InputError(f"metrics[{i}] must be an object")
     if np.any(tensors["history.length"] % 1.0):
         raise InputError("array 'history.length' must hold whole numbers")
-    rest = {name: value for name, value in meta.items() if name not in ABOUT and name not in ("ledger", "ingested")}
+    mine = (*ABOUT, "ledger", "ingested", "paused")
+    rest = {name: value for name, value in meta.items() if name not in mine}
     return {k: v for k, v in tensors.items() if not k.startswith(("history.", "ledger."))}, rest
 
 

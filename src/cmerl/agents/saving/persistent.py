@@ -27,6 +27,7 @@ class Persistent(Certified):
     name: ClassVar[str]
     seed: int
     broken_off: int
+    paused: bool
     history: History
     ingested: tuple[dict[str, Any], ...]
     _latest: Trajectory
@@ -57,6 +58,8 @@ class Persistent(Certified):
         tensors["history.regret_kind"] = np.array(kinds, dtype=np.int64)
         about = {"agent": self.name, "horizon": self.horizon, "seed": self.seed, "broken_off": self.broken_off}
         about["metrics"] = [r.metrics for r in records]
+        if self.paused:
+            about["paused"] = True
         if self.ingested:
             about["ingested"] = list(self.ingested)
         if (ledger := self.ledger) is not None:
@@ -113,6 +116,7 @@ class Persistent(Certified):
         agent.env, agent._model, agent._solution = None, None, None
         agent._latest = Trajectory()
         agent.ingested = tuple(meta.get("ingested", ()))
+        agent.paused = meta.get("paused", False)
         agent._books = "it was saved without one"
         if "ledger" in meta:
             about = dict(meta["ledger"])
