@@ -4,28 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from walks import learned, walk
+from walks import learned, slippery_cells, walk
 
 from cmerl.embedding import DisplacementEmbedding
 from cmerl.kernels import RBF, Delta, Matern, StateAction
 from cmerl.model_selection import Selection, displacement_is_better
 from cmerl.model_selection.models import direct_losses, displacement_losses
-from cmerl.transitions import Transitions
 
 
 @pytest.mark.parametrize("noise", [0.0, 0.002, 0.02, 0.1])
 def test_motion_that_is_smooth_but_for_noise_is_modelled_by_displacements(noise: float) -> None:
     data = walk(noise)  # 0.1 is two steps, and the width of values
     assert displacement_is_better(learned(data), RBF(0.1), Matern(1.5, 0.1), 0.1, Selection())
-
-
-def slippery_cells(n: int, seed: int = 0) -> Transitions:
-    """A row of five cells, where a move fails half of the time, and always at the walls: noise differs by place."""
-    rng = np.random.default_rng(seed)
-    cells, actions = rng.integers(5, size=n), rng.integers(2, size=n)
-    moved = np.clip(cells + (2 * actions - 1) * (rng.random(n) < 0.5), 0, 4)
-    states, nexts = (np.column_stack([x / 4.0, np.zeros(n)]) for x in (cells, moved))
-    return Transitions.of(np.column_stack([states, actions]), nexts, -np.ones(n))
 
 
 def test_a_law_that_a_mean_and_its_residuals_do_not_describe_is_embedded_directly() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from walks import learned, walk
+from walks import learned, slippery_cells, walk
 
 from cmerl.acting import MPC, Greedy
 from cmerl.embedding import DisplacementEmbedding
@@ -59,7 +59,7 @@ def test_a_model_that_was_given_leaves_nothing_to_choose() -> None:
 @pytest.mark.parametrize(("model", "found"), [("auto", False), ("displacement", True)])
 def test_a_displacement_that_was_asked_for_is_not_compared(model: str, found: bool) -> None:
     held = made(model)
-    choose(held, walk(0.1))  # too noisy to be chosen
+    choose(held, slippery_cells(600))  # no mean and residuals describe them
     assert (held.choice.displacement is not None) is found
 
 
@@ -67,7 +67,7 @@ def test_a_displacement_is_given_up_when_the_data_speak_against_it() -> None:
     held = made()
     choose(held, walk(0.0))
     assert held.choice.displacement is not None
-    choose(held, walk(0.1))
+    choose(held, slippery_cells(600))
     assert held.choice.displacement is None
     assert held.choice.actor == Greedy()
 

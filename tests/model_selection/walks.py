@@ -20,6 +20,15 @@ def walk(noise: float, n: int = 150, seed: int = 0) -> Transitions:
     return Transitions.of(np.hstack([states, actions]), nexts, -np.ones(n))
 
 
+def slippery_cells(n: int, seed: int = 0) -> Transitions:
+    """A row of five cells, where a move fails half of the time, and always at the walls: noise differs by place."""
+    rng = np.random.default_rng(seed)
+    cells, actions = rng.integers(5, size=n), rng.integers(2, size=n)
+    moved = np.clip(cells + (2 * actions - 1) * (rng.random(n) < 0.5), 0, 4)
+    states, nexts = (np.column_stack([x / 4.0, np.zeros(n)]) for x in (cells, moved))
+    return Transitions.of(np.column_stack([states, actions]), nexts, -np.ones(n))
+
+
 def learned(data: Transitions) -> DisplacementEmbedding:
     embedding = DisplacementEmbedding(ACTIONS, categorical=True)
     embedding.update(data)
