@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from cmerl.searching.simulator import Ends, Regression, Simulator, quick_exponential, roll, stacked_kernels
+from cmerl.searching.values import rbf
 
 RNG = np.random.default_rng(0)
 CENTRES, COEF = RNG.normal(size=(5, 2)), RNG.normal(size=(5, 3))
@@ -41,6 +42,17 @@ def test_stacked_kernels_are_rbf_kernels() -> None:
     W = exponents(CENTRES, LENGTHSCALES)
     np.testing.assert_allclose(stacked_kernels(X, W), kernels(X), rtol=1e-9)
     assert stacked_kernels(X, W, np.float32).dtype == np.float32
+
+
+def test_no_kernel_is_a_subnormal_number() -> None:
+    """They take many times as long, and there are many where a lengthscale is short."""
+    far = np.linspace(13.0, 20.0, 9)[:, None]
+    W = np.array([[-0.5], [0.0], [0.0]])  # exp(−½x²)
+    assert stacked_kernels(far, W, exp=np.float32).min() >= np.finfo(np.float32).tiny
+    assert rbf(far, np.zeros((1, 1), dtype=np.float32)).min() >= np.finfo(np.float32).tiny
+    ones, none = np.ones((1, 1), dtype=np.float32), np.zeros(1, dtype=np.float32)
+    regression = Regression(W.astype(np.float32), 1e30 * ones, none, none)
+    assert 0.0 < regression(far.astype(np.float32)).min() < 1e-5
 
 
 def test_a_regression_is_its_mean_and_a_sum_of_kernels_from_any_origin() -> None:

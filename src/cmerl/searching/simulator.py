@@ -26,7 +26,7 @@ def stacked_kernels(P: NDArray[Any], W: NDArray[Any], exp: type[np.float32] | No
     K = _quadratics(P.reshape(-1, P.shape[-1])) @ W
     np.minimum(K, 0.0, out=K)
     if exp is not None:
-        K = K.astype(exp)
+        K = np.maximum(K, LEAST_EXPONENT).astype(exp)
     np.exp(K, out=K)
     return np.asarray(K.reshape(*P.shape[:-1], -1))
 
@@ -38,6 +38,9 @@ def _quadratics(rows: NDArray[Any]) -> NDArray[Any]:
     np.square(rows, out=found[:, :d])
     found[:, d : 2 * d], found[:, -1] = rows, 1.0
     return found
+
+
+LEAST_EXPONENT = np.float32(-83.0)  # smaller exponentials are subnormal numbers, which take many times as long
 
 
 @cache
@@ -73,7 +76,8 @@ class Regression:
         if not len(self.coef):
             return np.broadcast_to(self.mean, (len(X), len(self.mean)))
         exponential, W = self._exponential
-        K = _quadratics(X - self.origin) @ W  # below 0 but for rounding: to clip that takes as long as all the rest
+        K = _quadratics(X - self.origin) @ W  # below 0 but for rounding
+        np.maximum(K, self._least, out=K)
         exponential(K, out=K)
         found: SingleArray = K @ self.coef
         found += self.mean
@@ -83,6 +87,10 @@ class Regression:
     def _exponential(self) -> tuple[np.ufunc, SingleArray]:
         exponential, factor = quick_exponential()
         return exponential, factor * self.W
+
+    @cached_property
+    def _least(self) -> np.float32:
+        return LEAST_EXPONENT * quick_exponential()[1]
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cmerl.searching.rbf_features import RBFFeatures, posterior_variance
-from cmerl.searching.simulator import quick_exponential
+from cmerl.searching.simulator import LEAST_EXPONENT, quick_exponential
 
 FloatArray = NDArray[np.float64]
 SingleArray = NDArray[np.float32]
@@ -74,6 +74,7 @@ def rbf(P: NDArray[Any], Q: SingleArray) -> SingleArray:
     left = np.column_stack([P, np.square(P).sum(axis=1), np.ones(len(P), np.float32)])
     right = np.column_stack([Q, np.full(len(Q), -0.5, np.float32), -0.5 * np.square(Q).sum(axis=1)])
     K: SingleArray = left @ (factor * right).T
+    np.maximum(K, LEAST_EXPONENT * factor, out=K)
     exponential(K, out=K)
     return K
 
