@@ -167,7 +167,6 @@ RULES: dict[str, Rule] = {
     "search without momentum": Rule(SMOOTH, {f"{ICEM}.momentum": 0.0}),
     "search with twice the spread": Rule(SMOOTH, {f"{ICEM}.spread": 1.0}),
     "search with white noise": Rule(SMOOTH, {f"{ICEM}.colour": 0.0}),
-    "search with noise of one amplitude": Rule(SMOOTH, {f"{ICEM}.amplitudes": (1.0,)}),
     "terminal value: the plan's": Rule(
         SMOOTH, options={"actor": MPC(value="plan")}, about=("selection.search.value",)
     ),
@@ -201,7 +200,6 @@ RULES: dict[str, Rule] = {
         {"displacement.end_radius": np.inf},
         about=("displacement.usual_steps",),
     ),
-    "no new scales before the data have doubled": Rule(SMOOTH, {"displacement.far": np.inf}),
     "no new kernel of rewards before the data have doubled": Rule(
         ("PBall2D", "TwoRooms", "PILCO"), {"displacement.reward_surprise": np.inf}
     ),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cmerl.growing import GrowingMatrix, GrowingVector, nested, part
+from cmerl.growing import GrowingMatrix, GrowingVector, doubled, nested, part
 
 
 def test_a_matrix_grows_at_its_edges_and_keeps_its_content() -> None:
@@ -64,3 +64,12 @@ def test_nested_names_come_apart_again() -> None:
     for name, inner in arrays.items():  # "a" is no part of "ab"
         assert part(together, name).keys() == inner.keys()
     assert part(together, "a.y").keys() == {"z"}
+
+
+def test_the_clock_strikes_with_the_first_data_and_whenever_they_have_doubled() -> None:
+    strikes, last = [], 0
+    for n in range(1, 41):
+        if doubled(n, last):
+            strikes.append(n)
+            last = n
+    assert strikes == [1, 2, 4, 8, 16, 32]

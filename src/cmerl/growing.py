@@ -1,4 +1,4 @@
-"""Growing arrays, and how they are saved."""
+"""Growing arrays, how they are saved, and when data that grow call for new choices."""
 
 from __future__ import annotations
 
@@ -12,6 +12,18 @@ FloatArray = NDArray[np.float64]
 Arrays = dict[str, NDArray[Any]]
 """Named arrays for saving; dots separate nested names."""
 T = TypeVar("T", np.float64, np.intp)
+
+
+def doubled(n: int, before: int) -> bool:
+    """The clock of all choices: kernels, dictionaries, models and actors are chosen anew when the data have doubled.
+
+    So the number of choices grows with the logarithm of the data, and each sees as much new as old.
+
+    Args:
+        n: transitions now.
+        before: transitions at the last choice; 0 if there was none.
+    """
+    return n >= 2 * before
 
 
 def nested(parts: Mapping[str, Arrays]) -> Arrays:

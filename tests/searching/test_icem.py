@@ -9,13 +9,13 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from cmerl.searching.icem import Channels, Memory, Search, coloured_noise, noise_bank, search
+from cmerl.searching.icem import Channels, Memory, Search, coloured_noise, search
 
 SETTINGS = Search()
 
 
 def bank(length: int, width: int, seed: int = 0) -> np.ndarray:
-    return noise_bank(np.random.default_rng(seed), SETTINGS, 2048, length, width)
+    return coloured_noise(np.random.default_rng(seed), 2048, length, width, SETTINGS.colour)
 
 
 def lq_score(x0: np.ndarray):
@@ -46,7 +46,7 @@ def test_in_a_linear_quadratic_world_it_comes_close_to_riccati() -> None:
     x0 = np.array([0.4, -0.2])
     score, best = lq_score(x0)
     found, memory = None, None
-    for i in range(4):  # decisions at one state, each from the memory of the one before
+    for i in range(6):  # decisions at one state, each from the memory of the one before
         rng = np.random.default_rng(i)
         found = search(score, Channels(continuous=1), bank(10, 1), rng, SETTINGS, before=memory)
         memory = found.memory

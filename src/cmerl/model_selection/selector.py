@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from cmerl.acting import MPC, Greedy
 from cmerl.embedding import DisplacementEmbedding
+from cmerl.growing import doubled
 from cmerl.kernels import Kernel
 from cmerl.model_selection.actors import Choice, choose_actor, returns_within
 from cmerl.model_selection.models import displacement_is_better
@@ -44,14 +45,14 @@ class Selector:
 
     def doubled(self, n: int) -> bool:
         """The clock: true if the data have doubled since it was true last, with n transitions now."""
-        if n < 2 * self._doubled_at:
+        if not doubled(n, self._doubled_at):
             return False
         self._doubled_at, self._waiting = n, self._model != "direct"
         return True
 
     def waits(self, n: int) -> bool:
         """True if a choice waits for the end of the episode, with n transitions then."""
-        return self._model != "direct" and (self._waiting or n >= 2 * self._doubled_at)
+        return self._model != "direct" and (self._waiting or doubled(n, self._doubled_at))
 
     @property
     def due(self) -> bool:

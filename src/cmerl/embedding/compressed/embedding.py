@@ -31,7 +31,7 @@ from cmerl.embedding.exact.grids import Layout
 from cmerl.embedding.exact.regression import check_ridge
 from cmerl.embedding.per_action import Router
 from cmerl.errors import InputError
-from cmerl.growing import Arrays, nested, part
+from cmerl.growing import Arrays, doubled, nested, part
 from cmerl.kernels import Kernel
 from cmerl.rollback import all_or_nothing
 from cmerl.transitions import Points, Transitions, concatenate, saveable, take
@@ -143,7 +143,7 @@ class CompressedEmbedding:
         due = self._raw is not None and (self.choices == 0 or self.n >= self.keep)
         if not due:
             self._add(batch, choose=False)
-            due = self.n >= 2 * self._rebuilt_at and self._grown()
+            due = doubled(self.n, self._rebuilt_at) and self._grown()
         if due and self._raw is not None:
             self._choose_anew(self._raw)
         if self.n >= self.keep:

@@ -24,7 +24,7 @@ from cmerl.embedding.displacement.regression import farthest_points
 from cmerl.embedding.displacement.settings import DisplacementSettings
 from cmerl.embedding.displacement.state_dependence import depends_on_state, differ
 from cmerl.errors import InputError
-from cmerl.growing import Arrays, nested, part
+from cmerl.growing import Arrays, doubled, nested, part
 from cmerl.kernels import Matern
 from cmerl.kernels.fitting import Fit
 from cmerl.linalg import Cholesky
@@ -103,7 +103,7 @@ class DisplacementEmbedding:
             if not self._fitted_at:
                 self._choose_scales(self._data)
             self._data = self._thin(self._data)
-        if self.n >= 2 * self._fitted_at or self._left_behind(batch):
+        if doubled(self.n, self._fitted_at):
             self._fitted_at = self.n
             self.fits += 1
             self._choose_scales(self._data)
@@ -141,11 +141,6 @@ class DisplacementEmbedding:
         if self._reward is not None or not self.settings.state_dependence:
             return differ(np.array(self.reward_range))
         return depends_on_state(self._motion(self.data), self.settings.fit_rows, self.settings.starts)
-
-    def _left_behind(self, batch: Transitions) -> bool:
-        """Whether states were seen that lie far outside of what scales were chosen for."""
-        far = np.abs((np.asarray(batch.next_states) - self._centre) / self._scale).max()
-        return bool(far > self.settings.far)
 
     def _misjudges_rewards(self, batch: Transitions) -> bool:
         """Whether rewards that are yet to be learned are predicted far worse than by the mean of all before.

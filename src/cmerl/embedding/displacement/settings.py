@@ -21,7 +21,6 @@ class DisplacementSettings:
         survivors: states kept to tell terminations from.
         usual_steps: an end pays if it brings more than so many steps do on average.
         end_radius: standard deviations around the ends seen within which ends that pay are expected.
-        far: standard deviations beyond which a new state triggers new scales and kernels at once.
         reward_surprise: mean squared error of rewards that are yet to be learned, over the variance of those seen,
             beyond which their kernel is chosen anew at once.
         depths: least and most steps that a search looks ahead.
@@ -40,7 +39,6 @@ class DisplacementSettings:
     survivors: int = 400
     usual_steps: int = 100
     end_radius: float = 0.5
-    far: float = 10.0
     reward_surprise: float = 2.0
     depths: tuple[int, int] = (8, 22)
     open_loop_error: float = 0.3
