@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from cmerl.embedding import DisplacementEmbedding
-from cmerl.embedding.displacement import embedding
 from cmerl.embedding.displacement.dynamics import Motion
 from cmerl.embedding.displacement.settings import DisplacementSettings
 from cmerl.embedding.displacement.state_dependence import depends_on_state, stands_out
@@ -93,23 +92,6 @@ def learned(rewards: np.ndarray, **options: object) -> DisplacementEmbedding:
     found = DisplacementEmbedding(np.linspace(-1, 1, 5)[:, None], categorical=False, **options)  # type: ignore[arg-type]
     found.update(Transitions.of(np.hstack([x, a]), y, rewards))
     return found
-
-
-def test_what_is_known_stays_known_until_kernels_are_chosen_and_is_saved(monkeypatch: pytest.MonkeyPatch) -> None:
-    x, a, y = walk(0)
-    effort = Transitions.of(np.hstack([x, a]), y, -0.1 * a[:, 0] ** 2)
-    found = learned(-0.1 * a[:, 0] ** 2)
-    assert not found.places_pay
-    found.update(Transitions.of(np.hstack([x, a]), y, x[:, 0]))
-    assert found.places_pay
-    monkeypatch.setattr(embedding, "depends_on_state", lambda *_: False)
-    found.update(effort)
-    assert found.places_pay
-    again = DisplacementEmbedding(found.actions, categorical=False)
-    again.restore(found.arrays())
-    assert again.places_pay
-    found.update(effort)  # the data have doubled
-    assert not found.places_pay
 
 
 def test_without_the_rule_any_difference_counts() -> None:
