@@ -98,7 +98,9 @@ def test_the_kernel_of_rewards_resolves_a_spot(seed: int) -> None:
     x = rng.uniform(-1.7, 1.7, (500, 3))
     x[:12, :2] = np.linspace(-0.5, 0.5, 12)[:, None]
     rewards = np.exp(-0.5 * np.square(x[:, :2] / 0.15).sum(axis=1))
-    found = fit_shape(Motion(x, np.zeros((500, 1)), x + 0.1, rewards, np.zeros(500, dtype=bool)), 200).reward
+    found = fit_shape(
+        Motion(x, np.zeros((500, 1)), x + 0.1, rewards, np.zeros(500, dtype=bool)), DisplacementSettings()
+    ).reward
     assert found is not None
     assert np.all(found.lengthscales[:2] < 0.3)
     assert found.lengthscales[2] > 3.0

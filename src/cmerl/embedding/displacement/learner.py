@@ -94,11 +94,7 @@ class Learner:
             self.fits += 1
             self._choose_scales(self._data)
             self._shape = fit_shape(
-                self.units.motion(self._data),
-                self.settings.fit_rows,
-                self._shape,
-                reward=self._reward is None,
-                starts=self.settings.starts,
+                self.units.motion(self._data), self.settings, self._shape, reward=self._reward is None
             )
         elif misjudged:
             self._fit_rewards()
@@ -122,14 +118,14 @@ class Learner:
         return True
 
     def _fit_rewards(self) -> None:
-        found = fit_reward(self.units.motion(self.data), self.settings.fit_rows, self.settings.starts)
+        found = fit_reward(self.units.motion(self.data), self.settings)
         self._shape = replace(self.shape, reward=found[0], reward_at_next=found[1])
 
     def _rewards_differ(self) -> bool:
         """Whether rewards differ between states, as far as is known; a function that is given knows all states."""
         if self._reward is not None or not self.settings.state_dependence:
             return differ(np.array(self.reward_range))
-        return depends_on_state(self.units.motion(self.data), self.settings.fit_rows, self.settings.starts)
+        return depends_on_state(self.units.motion(self.data), self.settings)
 
     def _left_behind(self, batch: Transitions) -> bool:
         """Whether states were seen that lie far outside of what scales were chosen for."""
