@@ -136,6 +136,7 @@ def changed(part: Any, path: list[str], value: Any) -> Any:
 
 
 ICEM, TERMINAL = "selection.search.search", "selection.search.terminal"
+OUTLIERS = "displacement.outliers"
 RULES: dict[str, Rule] = {
     "no displacement: direct embeddings only": Rule(SMOOTH, {"most_dimensions": 0}),
     "no direct embedding: displacements only": Rule(
@@ -151,6 +152,11 @@ RULES: dict[str, Rule] = {
     "simulations half as long": Rule(SMOOTH, {"selection.simulated_steps": 50}),
     "costs of actions are rewards like any other": Rule(
         ("wind", "MountainCar", "Pendulum"), {"displacement.state_dependence": False}
+    ),
+    "no reward stands out from the costs of actions": Rule(
+        ("wind", "MountainCar", "Pendulum"),
+        {"displacement.reward_resolution": np.inf},
+        about=("displacement.few_rewards",),
     ),
     "no exploration account": Rule((*SMOOTH, "goal only"), {"exploration_rate": 0.0}),
     "exploration compared with the last return alone": Rule((*SMOOTH, "goal only"), {"usual_episodes": 1}),
@@ -190,6 +196,12 @@ RULES: dict[str, Rule] = {
     "likelihood of half the rows": Rule(SMOOTH, {"displacement.fit_rows": 100}),
     "kernels from a smooth start only": Rule(
         ("PBall2D", "Pendulum", "PILCO", "MountainCar"), {"displacement.starts": (2.0,)}
+    ),
+    "no outliers left out": Rule(
+        SMOOTH, {f"{OUTLIERS}.far": np.inf}, about=tuple(f"{OUTLIERS}.{name}" for name in ("least", "most"))
+    ),
+    "no outliers left out where kernels are chosen": Rule(
+        SMOOTH, {f"{OUTLIERS}.fit_most": 0.0}, about=(f"{OUTLIERS}.fit_width", f"{OUTLIERS}.fit_ridge")
     ),
     "half the landmarks": Rule(SMOOTH, {"displacement.landmarks": 150}, about=("displacement.most_weights",)),
     "no landmarks ahead of the data": Rule(SMOOTH, {"displacement.reach": 1}),

@@ -17,6 +17,7 @@ from cmerl.acting.terminal_value import TerminalSettings
 from cmerl.agents import Settings
 from cmerl.confidence import FailureBudget, Greedy, Problem
 from cmerl.embedding import DisplacementEmbedding
+from cmerl.embedding.displacement.settings import DisplacementSettings
 from cmerl.errors import InputError
 from cmerl.exploration import Allowance
 from cmerl.kernels import Matern
@@ -35,8 +36,7 @@ def learned(depth: int = 4) -> DisplacementEmbedding:
     states, actions = rng.random((200, 2)), rng.integers(2, size=(200, 1))
     nexts = states + np.hstack([0.1 * actions - 0.05, 0.08 * np.sin(4.0 * states[:, :1])])
     rewards = np.sin(1.5 * states[:, 0]) - 1.5
-    embedding = DisplacementEmbedding(ACTIONS, categorical=True)
-    embedding.settings = replace(embedding.settings, depths=(depth, depth))
+    embedding = DisplacementEmbedding(ACTIONS, categorical=True, settings=DisplacementSettings(depths=(depth, depth)))
     embedding.update(Transitions.of(np.hstack([states, actions]), nexts, rewards, nexts[:, 1] > 0.95))
     return embedding
 

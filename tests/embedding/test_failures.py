@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from cmerl import ConditionalMeanEmbedding
-from cmerl.embedding import ExactEmbedding, KernelEmbedding, compressed, nystrom
+from cmerl.embedding import DisplacementEmbedding, ExactEmbedding, KernelEmbedding, compressed, nystrom
+from cmerl.embedding.displacement import learner
 from cmerl.errors import CmerlError, InputError, KernelError
 from cmerl.kernels import RBF, CallableKernel, Constant, Delta, Linear, StateAction
 from cmerl.transitions import Transitions
@@ -292,21 +293,22 @@ def test_whatever_ends_an_update_it_is_as_before_bit_for_bit(name: str, error: t
 
 
 def test_a_displacement_that_fails_to_learn_is_as_before(monkeypatch: pytest.MonkeyPatch) -> None:
-    from cmerl.embedding.displacement import embedding as module
-
     rng = np.random.default_rng(0)
     states = rng.uniform(size=(300, 2))
     Z = np.hstack([states, rng.integers(0, 2, (300, 1))])
     data = Transitions.of(Z, states + 0.05 * (2 * Z[:, 2:] - 1), rewards=states[:, 0])
-    embedding = module.DisplacementEmbedding(ACTIONS, categorical=True)
+    embedding = DisplacementEmbedding(ACTIONS, categorical=True)
     embedding.update(data[:100])
-    before = dict(vars(embedding))
-    for name in ("fit_shape", "concatenate"):
+    before, view = embedding.arrays(), embedding.view
+    for name in ("fit_shape", "concatenate", "depends_on_state"):
         with monkeypatch.context() as broken:
-            broken.setattr(module, name, lambda *_, **__: (_ for _ in ()).throw(MemoryError("no room")))
+            broken.setattr(learner, name, lambda *_, **__: (_ for _ in ()).throw(MemoryError("no room")))
             with pytest.raises(MemoryError):
                 embedding.update(data[100:])
-        assert vars(embedding) == before
+        assert embedding.view is view
+        assert embedding.dynamics is view.dynamics
+        for key, array in embedding.arrays().items():
+            np.testing.assert_array_equal(array, before[key])
     embedding.update(data[100:])
     assert embedding.n == 300
 

@@ -32,7 +32,7 @@ def token() -> Iterator[None]:
 @contextmanager
 def cluster() -> Iterator[Cluster]:
     """A head node with one processor, on loopback."""
-    with engine._loopback():
+    with engine.loopback():
         found = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
         try:
             yield found
@@ -44,7 +44,7 @@ def busy_workers(node: Any) -> list[int]:
     """Processes of a node that are playing a unit; one that only starts has another title, and no unit to lose."""
     raylet = node.all_processes["raylet"][0].process.pid
     children = (Path("/proc") / str(raylet) / "task" / str(raylet) / "children").read_text().split()
-    return [int(pid) for pid in children if _command(pid).startswith(b"ray::_work\0")]
+    return [int(pid) for pid in children if _command(pid).startswith(b"ray::play_in_worker\0")]
 
 
 def _command(pid: str) -> bytes:

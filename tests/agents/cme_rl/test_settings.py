@@ -9,6 +9,7 @@ import pytest
 from cmerl.acting.terminal_value import TerminalSettings
 from cmerl.agents import Settings
 from cmerl.agents.cme_rl.settings import RENAMED, RETIRED, KernelSettings, Updates
+from cmerl.embedding.displacement.settings import DisplacementSettings, OutlierSettings
 from cmerl.errors import InputError
 from cmerl.model_selection import Selection
 from cmerl.optimism import PrizeCeiling
@@ -28,6 +29,7 @@ def test_settings_go_through_json_unchanged() -> None:
         kernels=KernelSettings(width=0.3, shared=(0.1, 0.2)),
         updates=Updates(replan_nats=2.5, wait_after=7),
         prize=PrizeCeiling(prizes=2.0),
+        displacement=DisplacementSettings(outliers=OutlierSettings(far=5.0)),
         exact_limit=12,
     )
     for settings in (Settings(), changed):

@@ -48,35 +48,6 @@ def test_rows_know_where_their_episode_breaks_off() -> None:
     assert found.dynamics.latest_length == 2
 
 
-def test_a_column_that_was_constant_has_scale_1_and_one_that_leaves_calls_for_new_scales() -> None:
-    rng = np.random.default_rng(0)
-
-    def batch(still: np.ndarray, n: int = 60) -> Transitions:
-        x, a = np.hstack([rng.random((n, 1)), still[:n, None]]), rng.integers(2, size=(n, 1))
-        return Transitions.of(np.hstack([x, a]), x + [[0.05, 0.0]] * (2 * a - 1), x[:, 0])
-
-    found = DisplacementEmbedding(np.arange(2.0)[:, None], categorical=True)
-    found.update(batch(np.full(60, 7.0)))
-    assert found.diagnostics()["scale of states"][1] == 1.0
-    assert found.fits == 1
-    found.update(batch(np.full(60, 7.0), 10))
-    assert found.fits == 1
-    found.update(batch(np.full(60, 30.0), 10))
-    assert found.fits == 2
-    assert found.diagnostics()["scale of states"][1] > 1.0
-
-
-@pytest.mark.parametrize("unit", [1e-6, 1.0, 1e9])
-def test_units_do_not_matter(unit: float) -> None:
-    rng = np.random.default_rng(0)
-    x, a = rng.random((120, 2)), rng.integers(2, size=(120, 1))
-    y = x + np.hstack([0.1 * a, 0.05 * np.sin(5 * x[:, :1])])
-    scale = np.array([1.0, unit])
-    found = DisplacementEmbedding(np.arange(2.0)[:, None], categorical=True)
-    found.update(Transitions.of(np.hstack([x * scale, a]), y * scale, x[:, 0]))
-    assert np.abs(found.left_out_residuals / scale).max() < 0.01
-
-
 def path(seed: int, push: float) -> Transitions:
     """A walk that swings: the action pushes, and the second column pulls back."""
     rng, x, rows = np.random.default_rng(seed), np.zeros(2), []
@@ -87,19 +58,6 @@ def path(seed: int, push: float) -> Transitions:
         x = y
     table = np.array(rows)
     return Transitions.of(table[:, :3], table[:, 3:], table[:, 0])
-
-
-def test_a_model_is_trusted_as_far_as_it_foresees_a_path_that_it_has_not_seen() -> None:
-    found = DisplacementEmbedding(np.arange(2.0)[:, None], categorical=True)
-    found.update(path(0, 0.1))
-    assert found.depth == 15  # nothing is known yet
-    found.update(path(1, 0.1))
-    assert found.depth == 22
-    for seed in range(2, 5):
-        other = DisplacementEmbedding(np.arange(2.0)[:, None], categorical=True)
-        other.update(path(0, 0.1))
-        other.update(path(seed, -0.3))  # another world
-        assert other.depth == 8
 
 
 def test_a_search_from_one_start_may_take_all_for_noise_and_from_two_it_does_not() -> None:
@@ -140,56 +98,10 @@ def test_the_kernel_of_rewards_resolves_a_spot(seed: int) -> None:
     x = rng.uniform(-1.7, 1.7, (500, 3))
     x[:12, :2] = np.linspace(-0.5, 0.5, 12)[:, None]
     rewards = np.exp(-0.5 * np.square(x[:, :2] / 0.15).sum(axis=1))
-    found = fit_shape(Motion(x, np.zeros((500, 1)), x + 0.1, rewards, np.zeros(500, dtype=bool)), 200).reward
+    found = fit_shape(
+        Motion(x, np.zeros((500, 1)), x + 0.1, rewards, np.zeros(500, dtype=bool)), DisplacementSettings()
+    ).reward
     assert found is not None
     assert np.all(found.lengthscales[:2] < 0.3)
     assert found.lengthscales[2] > 3.0
     assert found.ridge < 1e-3
-
-
-def test_the_first_rewards_of_a_place_are_learned_when_the_episode_ends() -> None:
-    """A spot pays 1. A model without it would search for nothing until the data have doubled."""
-
-    def batch(seed: int, n: int, at: float) -> Transitions:
-        rng = np.random.default_rng(seed)
-        x, a = at + rng.uniform(-0.5, 0.5, (n, 2)), rng.integers(2, size=(n, 1))
-        return Transitions.of(np.hstack([x, a]), x + 0.05, (np.abs(x - 2.0).max(axis=1) < 0.3).astype(float))
-
-    found = DisplacementEmbedding(np.arange(2.0)[:, None], categorical=True)
-    found.update(batch(0, 300, 0.0))
-    found.end_episode()
-    assert found.shape.reward is None  # all are alike
-    found.update(batch(1, 60, 2.0))
-    assert found.places_pay
-    assert found.shape.reward is None  # inside the episode there may be more to come
-    found.end_episode()
-    assert found.fits == 1
-    there, elsewhere = found.step(np.array([[2.0, 2.0], [0.0, 0.0]]), np.array([0, 0]))[1]
-    assert elsewhere < 0.01
-    assert there > 0.25
-    kernel = found.shape.reward
-    found.end_episode()
-    assert found.shape.reward is kernel
-
-
-def test_rewards_that_are_misjudged_call_for_a_new_kernel_and_others_do_not() -> None:
-    def batch(seed: int, n: int, lo: float, hi: float) -> Transitions:
-        """A ramp that begins at 0.5."""
-        rng = np.random.default_rng(seed)
-        x, a = rng.uniform(lo, hi, (n, 2)), rng.integers(2, size=(n, 1))
-        return Transitions.of(np.hstack([x, a]), x + 0.05, np.maximum(10.0 * (x[:, 0] - 0.5), 0.0))
-
-    found = DisplacementEmbedding(np.arange(2.0)[:, None], categorical=True)
-    found.update(batch(0, 300, 0.0, 0.52))
-    foot = found.shape.reward
-    assert foot is not None
-    found.update(batch(1, 30, 0.4, 1.0))
-    ramp = found.shape.reward
-    assert ramp is not foot
-    found.update(batch(2, 30, 0.0, 1.0))
-    assert found.shape.reward is ramp
-    assert found.fits == 1  # all else stays
-    given = DisplacementEmbedding(np.arange(2.0)[:, None], categorical=True, reward=lambda x, a, y: x[:, 0])
-    given.update(batch(0, 300, 0.0, 0.5))
-    given.update(batch(1, 30, 0.4, 1.0))
-    assert given.shape.reward is None

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from cmerl.embedding import DisplacementEmbedding
-from cmerl.embedding.displacement.settings import DisplacementSettings
 from cmerl.errors import InputError
 from cmerl.transitions import Transitions
 
@@ -155,19 +154,6 @@ def test_the_grid_of_the_last_states_is_kept_and_no_other(embedding: Displacemen
     np.testing.assert_array_equal(view.grid(here).std(), grid.std())
 
 
-def test_few_landmarks_are_as_far_apart_as_they_are() -> None:
-    states = np.linspace(0.0, 1.0, 21)[:20, None]  # a line of 21 points at equal distances, which nothing leaves
-    Z = np.hstack([states, np.zeros((20, 1))])
-    found = DisplacementEmbedding(np.zeros((1, 1)), categorical=True, settings=DisplacementSettings(reach=1))
-    found.update(Transitions.of(Z, states + 0.05))
-    view = found.view
-    assert len(view.landmarks) == 21
-    apart = np.diff(np.sort(view.landmarks[:, 0]))
-    np.testing.assert_allclose(apart, apart[0])
-    # 11 of them, chosen as far apart as can be, leave others at their own distance or at twice that: half of it
-    assert 0.5 <= float(view.kernel.lengthscale) / (found.settings.smoothness * apart[0]) <= 1.0
-
-
 @pytest.mark.parametrize(("d", "width"), [(1, 1.0), (2, 1.0), (8, 2.0)])
 def test_novelty_is_one_standard_deviation_wide_for_two_columns_and_wider_for_more(d: int, width: float) -> None:
     rng = np.random.default_rng(0)
@@ -188,30 +174,6 @@ def test_the_spread_at_state_actions_is_that_of_the_grid(embedding: Displacement
     for a in (0, 1):
         Z = np.hstack([states, np.full((6, 1), embedding.actions[a, 0])])
         np.testing.assert_allclose(embedding.std(Z), embedding.grid(states).std()[:, a], atol=1e-12)
-
-
-def test_a_last_state_is_a_landmark_unless_the_episode_ended_there() -> None:
-    path = np.array([[0.0], [1.0], [2.0], [30.0]])  # the others are both a state and the next one
-    walks = [path, -path]
-    Z = np.vstack([np.hstack([p[:-1], np.zeros((3, 1))]) for p in walks])
-    nexts = np.vstack([p[1:] for p in walks])
-    ended = np.array([False, False, False, False, False, True])
-    found = DisplacementEmbedding(np.array([[0.0]]), categorical=True)
-    found.update(Transitions.of(Z, nexts, np.zeros(6), ended))
-    support = found.support[:, 0]
-    for state in (0.0, 1.0, 2.0, 30.0, -1.0, -2.0):
-        assert np.abs(support - state).min() < 0.1
-    assert np.abs(support + 30.0).min() > 0.1
-
-
-def test_more_data_than_are_kept_may_come_at_once() -> None:
-    rng = np.random.default_rng(0)
-    Z = np.hstack([rng.uniform(-1, 1, (150, 1)), rng.integers(0, 2, (150, 1))])
-    found = DisplacementEmbedding(ACTIONS, categorical=True, settings=DisplacementSettings(keep=100))
-    found.update(Transitions.of(Z, Z[:, :1] + 0.1 * Z[:, 1:]))
-    assert (found.n, len(found.data)) == (150, 50)
-    data = Transitions.of(Z[:5], Z[:5, :1] + 0.1 * Z[:5, 1:])
-    assert np.abs(found.residuals(data)).max() < 0.02
 
 
 def test_the_mass_is_what_is_known_also_where_an_episode_ends(embedding: DisplacementEmbedding) -> None:

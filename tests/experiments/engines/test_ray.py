@@ -17,13 +17,12 @@ from ray.cluster_utils import Cluster
 
 from cmerl import experiments
 from cmerl.errors import InputError
-from cmerl.experiments.engines import ray as engine_module
 from cmerl.experiments.engines.base import EpisodeFinished, Task
 from cmerl.experiments.engines.ray import RayEngine
 from cmerl.experiments.journal import FileJournal
 from cmerl.experiments.packing import unpack
 from cmerl.experiments.spec import parse
-from cmerl.experiments.units import Unit, play, units_of
+from cmerl.experiments.units import Unit, units_of
 
 # long enough to be killed in the middle
 SPEC = {"environments": ["cmerl/RiverSwim-v0"], "agents": ["cme-rl"], "episodes": 300, "seeds": 2}
@@ -177,45 +176,6 @@ def test_closing_the_engine_ends_its_workers_and_keeps_the_journal(cluster, tmp_
 @pytest.fixture
 def unit() -> Unit:
     return units_of(parse({**SPEC, "episodes": 5}))[0]
-
-
-def messages_of(unit: Unit, so_far: list[bytes]) -> tuple[list[bytes], list[dict[str, Any]]]:
-    """Records that a worker sends, and its other messages."""
-    messages = list(engine_module._work(unit, so_far, engine_module._versions(), []))
-    records = [record for message in messages for record in message.get("records", [])]
-    return records, [message for message in messages if "records" not in message]
-
-
-def test_a_worker_sends_what_a_file_would_hold_and_goes_on_from_any_part_of_it(unit, tmp_path) -> None:
-    with FileJournal(tmp_path / "whole") as journal:
-        report = play(unit, journal)
-    with FileJournal(tmp_path / "whole") as journal:
-        whole = [_timeless(record) for record in journal.records()]
-    sent, others = messages_of(unit, [])
-    assert [_timeless(record) for record in sent] == whole
-    assert others == [{"report": report}]
-    rest, others = messages_of(unit, sent[:3])
-    assert [_timeless(record) for record in rest] == whole[3:]
-    assert others == [{"report": report}]
-
-
-def _timeless(record: bytes) -> str:
-    found = unpack(record)
-    if "line" in found:
-        found["line"]["seconds"] = 0
-    return repr(found)
-
-
-def test_what_a_failing_worker_logs_reaches_the_driver(unit) -> None:
-    broken = unit.model_copy(update={"agent": unit.agent.model_copy(update={"options": {"lam": -1.0}})})
-    _, others = messages_of(broken, [])
-    assert "lam" in others[-1]["failure"].message
-    assert "Traceback" in others[0]["log"]
-
-
-def test_a_worker_with_other_versions_is_refused(unit) -> None:
-    (message,) = engine_module._work(unit, [], {**engine_module._versions(), "numpy": "1.0"}, [])
-    assert message["failure"].message.startswith("a worker has other versions than the driver")
 
 
 def test_addresses_that_cannot_work_are_refused_in_a_sentence(unit, tmp_path) -> None:

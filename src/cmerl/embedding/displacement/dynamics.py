@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cmerl.embedding.displacement.outliers import outliers_of_a_smooth_kernel
 from cmerl.embedding.displacement.regression import Novelty, farthest_points
-from cmerl.embedding.displacement.settings import DisplacementSettings
-from cmerl.embedding.displacement.stacked import StackedRegression, outliers
+from cmerl.embedding.displacement.settings import DisplacementSettings, OutlierSettings
+from cmerl.embedding.displacement.stacked import StackedRegression
 from cmerl.embedding.displacement.terminations import terminations
 from cmerl.growing import Arrays, nested, part
 from cmerl.kernels.fitting import Fit, fit, squared_differences
-from cmerl.linalg import Cholesky
 from cmerl.searching.simulator import Ends, Simulator
 from cmerl.searching.values import QueryNovelty
 
@@ -87,37 +87,39 @@ class Shape:
 
 
 def fit_shape(
-    data: Motion, rows: int, before: Shape | None = None, *, reward: bool = True, starts: Sequence[float] = (2.0, 0.5)
+    data: Motion, settings: DisplacementSettings, before: Shape | None = None, *, reward: bool = True
 ) -> Shape:
-    """Lengthscales and ridges from so many rows (see ``rows_to_fit``); of rewards, see ``fit_reward``.
+    """Lengthscales and ridges from some rows (see ``rows_to_fit``); of rewards, see ``fit_reward``.
 
     Each kernel is searched for from several lengthscales, and from the earlier kernel if there is one, and the
     likeliest stays: a search from one start may end where all is noise.
     """
+    rows = settings.fit_rows
     some = data[rows_to_fit(len(data), farthest_points(data.z, max(rows // 3, 1))[0], rows)]
     earlier = before.displacement if before is not None else (None,) * data.x.shape[1]
     squares = squared_differences(some.z)
-    outputs, begins = (some.y - some.x).T, [starting_at(start, some.z) for start in starts]
+    outputs, begins = (some.y - some.x).T, [starting_at(start, some.z) for start in settings.starts]
     moves = tuple(
         _likeliest(
-            _fit(some.z, output, start, squares, robust=True) for start in (*begins, *([known] if known else []))
+            _fit(some.z, output, start, squares, leave_out=settings.outliers)
+            for start in (*begins, *([known] if known else []))
         )
         for output, known in zip(outputs, earlier, strict=True)
     )
-    return Shape(moves, *fit_reward(data, rows, starts)) if reward else Shape(moves, None)  # else it is given
+    return Shape(moves, *fit_reward(data, settings)) if reward else Shape(moves, None)  # else it is given
 
 
-def fit_reward(data: Motion, rows: int, starts: Sequence[float]) -> tuple[Fit | None, bool]:
-    """The kernel of rewards from so many rows (see ``reward_rows``), and whether it is one of (s', a).
+def fit_reward(data: Motion, settings: DisplacementSettings) -> tuple[Fit | None, bool]:
+    """The kernel of rewards from some rows (see ``reward_rows``), and whether it is one of (s', a).
 
     It is never searched for from the earlier kernel: once most rows are near the best reward, that has lost a column.
     """
     alive = data[~data.ended] if not data.ended.all() else data
-    alive = alive[reward_rows(alive.r, rows)]
+    alive = alive[reward_rows(alive.r, settings.fit_rows)]
     found = [
         (_fit(Z, alive.r, starting_at(start, Z)), at_next)
         for at_next, Z in ((False, alive.z), (True, np.hstack([alive.y, alive.a])))
-        for start in starts
+        for start in settings.starts
     ]
     return max(found, key=lambda one: -np.inf if one[0] is None else one[0].evidence)
 
@@ -155,18 +157,18 @@ def _fit(
     start: Fit | None = None,
     squares: FloatArray | None = None,
     *,
-    robust: bool = False,
+    leave_out: OutlierSettings | None = None,
     most_steps: int = 30,
 ) -> Fit | None:
-    """For one output (n,); None if it does not vary."""
+    """For one output (n,), without outliers if it is said what they are; None if it does not vary."""
     spread = float(y.std())
     if not varies(spread, max(float(np.abs(y).max()), 1.0)):
         return None
     y = (y - y.mean()) / spread
     if squares is None:
         squares = squared_differences(Z)
-    if robust:
-        kept = ~_collisions(squares, y)
+    if leave_out is not None:
+        kept = ~outliers_of_a_smooth_kernel(squares, y, leave_out)
         if not kept.all():
             Z, y, squares = Z[kept], y[kept], squares[:, kept][:, :, kept]
             y = (y - y.mean()) / max(float(y.std()), 1e-12)
@@ -176,13 +178,6 @@ def _fit(
 def varies(spread: float, size: float, *, least: float = 1e-9) -> bool:
     """Whether numbers of this standard deviation and size differ by more than rounding."""
     return spread > least * size
-
-
-def _collisions(squares: FloatArray, y: FloatArray, *, width: float = 2.0, ridge: float = 1e-3) -> BoolArray:
-    """Rows (n,) that a smooth kernel misses by far when they are left out."""
-    K = np.exp(-0.5 * squares.sum(axis=0) / width**2)
-    G = Cholesky.of(K, ridge).solve(np.eye(len(K)))
-    return outliers(ridge * (G @ y), ridge * np.diagonal(G), 1.0, most=0.1)
 
 
 class Dynamics:
@@ -208,8 +203,10 @@ class Dynamics:
         settings: DisplacementSettings,
     ) -> None:
         centres = self._centres = settings.centres
+        self._outliers = settings.outliers
         self.spread = np.maximum((data.y - data.x).std(axis=0), 1e-12)
-        self._move = StackedRegression(data.z, (data.y - data.x) / self.spread, shape.displacement, centres)
+        moved = (data.y - data.x) / self.spread
+        self._move = StackedRegression(data.z, moved, shape.displacement, centres, leave_out=self._outliers)
         self.residuals = self._move.residuals * self.spread
         self.dropped = int(self._move.dropped.any(axis=1).sum())
         alive = data[~data.ended] if not data.ended.all() else data
@@ -219,7 +216,7 @@ class Dynamics:
         # Where nothing was seen a step pays the least: with the mean, a plan that promises most would lead there.
         # To look all the same is what the exploration account is for.
         self._reward = StackedRegression(
-            causes, alive.r[:, None], [shape.reward], centres, robust=False, prior=np.array([self._least])
+            causes, alive.r[:, None], [shape.reward], centres, prior=np.array([self._least])
         )
         self._bounds = np.abs(np.vstack([data.x, data.y])).max(axis=0) + 2.0
         self.terminations = self._terminations(data, settings)
@@ -266,7 +263,9 @@ class Dynamics:
     def errors(self, shape: Shape, rows: NDArray[np.intp], held: NDArray[np.intp]) -> FloatArray:
         """Mean squared errors (k,) on held-out rows of the data, from a regression on other rows, over the spread."""
         motion = (self.data.y - self.data.x) / self.spread
-        found = StackedRegression(self.data.z[rows], motion[rows], shape.displacement, self._centres)
+        found = StackedRegression(
+            self.data.z[rows], motion[rows], shape.displacement, self._centres, leave_out=self._outliers
+        )
         return np.asarray(np.square(motion[held] - found(self.data.z[held])).mean(axis=1))
 
     @property

@@ -90,6 +90,17 @@ class DisplacementView:
             self._last[key] = DisplacementGrid(self, self.scaled(asked))
         return self._last[key]
 
+    def std_at(self, states: FloatArray, which: IntArray) -> FloatArray:
+        """σ (q,) at encoded states (q, d), each with one of the actions."""
+        if len(states) == 1 and not self.knows(states):  # one action alone is quicker
+            return np.asarray(self.of(int(which[0])).grid(states).std()[:, 0])
+        return np.asarray(self.grid(states).std()[np.arange(len(states)), which])
+
+    def weights_at(self, states: FloatArray, which: IntArray) -> FloatArray:
+        """Signed weights on V(landmarks) (q, m) at encoded states (q, d), each with one of the actions."""
+        W = self.grid(states).weights()
+        return np.asarray(W[np.arange(len(states)) * len(self.actions) + which])
+
     def with_actions(self, actions: FloatArray) -> DisplacementView:
         """The same at other actions."""
         return replace(self, actions=actions, dynamics=self.dynamics.with_actions(actions))

@@ -2,7 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, kw_only=True)
+class OutlierSettings:
+    """Which transitions are outliers, such as collisions: regressions of displacements leave them out.
+
+    Attributes:
+        far: robust standard deviations beyond which a leave-one-out residual is no noise.
+        least: standard deviations of the output that it must exceed as well.
+        most: share of the rows that may be outliers; if they are more, none is left out.
+        fit_most: the same where kernels are chosen, from fewer rows.
+        fit_width: lengthscale of the kernel that finds outliers before kernels are chosen, in standard deviations.
+        fit_ridge: its ridge.
+    """
+
+    far: float = 8.0
+    least: float = 3.0
+    most: float = 0.05
+    fit_most: float = 0.1
+    fit_width: float = 2.0
+    fit_ridge: float = 1e-3
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,6 +47,10 @@ class DisplacementSettings:
         depths: least and most steps that a search looks ahead.
         state_dependence: whether rewards count as all alike while the action alone explains them.
         open_loop_error: standard deviations of the state by which predictions may be wrong at that depth.
+        reward_resolution: share of the range of rewards that must be left, after what actions explain, for a reward
+            to stand out.
+        few_rewards: share of the rewards that may stand out; if they are more, they are no exception.
+        outliers: transitions that regressions of displacements leave out.
     """
 
     centres: int = 200
@@ -43,3 +68,6 @@ class DisplacementSettings:
     depths: tuple[int, int] = (8, 22)
     open_loop_error: float = 0.3
     state_dependence: bool = True
+    reward_resolution: float = 0.05
+    few_rewards: float = 0.1
+    outliers: OutlierSettings = field(default_factory=OutlierSettings)

@@ -7,7 +7,9 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from cmerl.embedding.displacement.outliers import outliers
 from cmerl.embedding.displacement.regression import NUGGET, independent_points
+from cmerl.embedding.displacement.settings import OutlierSettings
 from cmerl.kernels.fitting import Fit
 from cmerl.linalg import Cholesky
 from cmerl.searching.simulator import Regression, stacked_kernels
@@ -27,7 +29,7 @@ class StackedRegression:
         Y: outputs (n, p).
         fits: lengthscales and ridge of every column, or None.
         centres: most centres of a column.
-        robust: whether rows that are missed by far, leave-one-out, are dropped: one collision would spoil the fit.
+        leave_out: which rows are outliers, and dropped: one collision would spoil the fit; None keeps all.
         prior: what is predicted far from all data (p,); the mean by default.
 
     Attributes:
@@ -43,7 +45,7 @@ class StackedRegression:
         fits: Sequence[Fit | None],
         centres: int,
         *,
-        robust: bool = True,
+        leave_out: OutlierSettings | None = None,
         prior: FloatArray | None = None,
     ) -> None:
         self._mean, self._origin = Y.mean(axis=0) if prior is None else prior, X.mean(axis=0)
@@ -52,7 +54,7 @@ class StackedRegression:
         for j, fit in enumerate(fits):
             if fit is None:
                 continue
-            found = _Column.of(X - self._origin, self.residuals[:, j], fit, centres, robust=robust)
+            found = _Column.of(X - self._origin, self.residuals[:, j], fit, centres, leave_out)
             self.residuals[:, j], self.dropped[:, j] = found.residuals, found.dropped
             quadratic.append(np.repeat(-0.5 / np.square(fit.lengthscales)[:, None], len(found.centres), axis=1))
             linear.append((found.centres / np.square(fit.lengthscales)).T)
@@ -109,7 +111,7 @@ class _Column:
         self.centres, self.coef, self.residuals, self.dropped = centres, coef, residuals, dropped
 
     @classmethod
-    def of(cls, X: FloatArray, y: FloatArray, fit: Fit, centres: int, *, robust: bool) -> _Column:
+    def of(cls, X: FloatArray, y: FloatArray, fit: Fit, centres: int, leave_out: OutlierSettings | None) -> _Column:
         """Of y (n,), which has mean 0; rows that are dropped leave no residual."""
         Q = X / fit.lengthscales
         rows = independent_points(Q, centres)
@@ -117,8 +119,9 @@ class _Column:
         Knm = np.exp(np.minimum(Q @ Q[rows].T - half[:, None] - half[rows], 0.0))
         dropped = np.zeros(len(y), dtype=bool)
         found = _solve(Knm, Knm[rows], y, fit.ridge)
-        if robust and (outside := outliers(*found[1:], float(y.std()))).any():
-            dropped = outside
+        if leave_out is not None:
+            dropped = outliers(*found[1:], float(y.std()), leave_out, most=leave_out.most)
+        if dropped.any():
             kept = _solve(Knm[~dropped], Knm[rows], y[~dropped], fit.ridge)
             found = kept[0], np.zeros_like(y), np.ones_like(y)
             found[1][~dropped], found[2][~dropped] = kept[1], kept[2]
@@ -135,22 +138,3 @@ def _solve(
     coef = factor.solve(Knm.T @ y)
     slack = np.maximum(1.0 - factor.quadratic(Knm.T), 0.1)
     return coef, y - Knm @ coef, slack
-
-
-def outliers(
-    left: FloatArray, slack: FloatArray, spread: float, *, far: float = 8.0, least: float = 3.0, most: float = 0.05
-) -> BoolArray:
-    """Rows (n,) that are missed by far more than others are, and by more than outputs vary; none if they are many.
-
-    Args:
-        left: residuals (n,).
-        slack: 1 − leverage (n,); a residual has standard deviation ∝ √slack.
-        spread: standard deviation of the output.
-        far: robust deviations beyond which a leave-one-out residual is a collision, not noise.
-        least: standard deviations of the output that it must be as well.
-        most: of the rows that may be: more are no exception.
-    """
-    size = np.abs(left) / np.sqrt(slack)
-    usual = 1.4826 * float(np.median(size))  # the standard deviation, if residuals are normal
-    found = (size > far * usual) & (np.abs(left) / slack > least * spread)
-    return found if found.mean() < most else np.zeros(len(left), dtype=bool)

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cmerl.embedding.displacement.dynamics import Motion, reward_rows, starting_at, varies
+from cmerl.embedding.displacement.settings import DisplacementSettings
 from cmerl.kernels.fitting import Fit, fit
 from cmerl.linalg import Cholesky
 from cmerl.searching.rbf_features import RBFFeatures
@@ -18,9 +19,7 @@ from cmerl.searching.rbf_features import RBFFeatures
 FloatArray = NDArray[np.float64]
 
 
-def depends_on_state(
-    data: Motion, rows: int, starts: Sequence[float] = (2.0, 0.5), *, resolved: float = 0.05
-) -> bool:
+def depends_on_state(data: Motion, settings: DisplacementSettings) -> bool:
     """True if rewards are known to depend on the state.
 
     That is so if an episode ended, if some rewards stand out from what actions explain, or if the state makes n
@@ -28,22 +27,21 @@ def depends_on_state(
 
     Args:
         data: what was seen.
-        rows: most rows that rewards are regressed on.
-        starts: lengthscales from which their kernel is searched for.
-        resolved: of the range of rewards that must be left for a reward to stand out.
+        settings: the rows that rewards are regressed on, their kernel, and which rewards stand out.
     """
     if data.ended.any():
         return True
     if not differ(data.r):
         return False
-    some = data[reward_rows(data.r, rows)]
+    some = data[reward_rows(data.r, settings.fit_rows)]
     r = (some.r - some.r.mean())[:, None] / float(some.r.std())
-    by_action = _likeliest(some.a, r, starts)
+    by_action = _likeliest(some.a, r, settings.starts)
     left, deviation = left_out(some.a, r[:, 0], by_action)
-    if stands_out(left / deviation, np.abs(left) > resolved * float(np.ptp(r))):
+    eligible = np.abs(left) > settings.reward_resolution * float(np.ptp(r))
+    if stands_out(left / deviation, eligible, most=settings.few_rewards):
         return True
     enough = by_action.evidence + float(np.log(len(some)))
-    return any(_likeliest(Z, r, starts).evidence > enough for Z in (some.z, np.hstack([some.y, some.a])))
+    return any(_likeliest(Z, r, settings.starts).evidence > enough for Z in (some.z, np.hstack([some.y, some.a])))
 
 
 def _likeliest(Z: FloatArray, r: FloatArray, starts: Sequence[float], *, most_steps: int = 30) -> Fit:
@@ -66,7 +64,7 @@ def left_out(X: FloatArray, y: FloatArray, chosen: Fit) -> tuple[FloatArray, Flo
     return G @ y / np.diagonal(G), 1.0 / np.sqrt(np.diagonal(G))
 
 
-def stands_out(numbers: FloatArray, eligible: NDArray[np.bool_], *, most: float = 0.1) -> bool:
+def stands_out(numbers: FloatArray, eligible: NDArray[np.bool_], *, most: float) -> bool:
     """Whether a few of some numbers (n,), two at least, lie farther from the others than these from one another.
 
     One may be an outlier, or an action that nobody else took.

@@ -9,14 +9,11 @@ from __future__ import annotations
 
 import logging
 import os
-import queue
 import socket
 import sys
-import threading
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -27,10 +24,10 @@ from ray._private import ray_constants
 from cmerl.errors import InputError
 from cmerl.experiments.engines.base import EpisodeFinished, Event, Task, UnitFailed, UnitFinished
 from cmerl.experiments.engines.log import open_log
-from cmerl.experiments.failures import Failure, failure_of, sentence
-from cmerl.experiments.journal import FileJournal, Journal, Tail
+from cmerl.experiments.engines.ray_worker import play_in_worker, versions
+from cmerl.experiments.failures import Failure, sentence
+from cmerl.experiments.journal import FileJournal, Tail
 from cmerl.experiments.packing import unpack
-from cmerl.experiments.units import Unit, play
 
 log = logging.getLogger("cmerl")
 
@@ -38,7 +35,6 @@ LOOK_SECONDS = 0.1  # how long to wait for messages before looking into shared j
 ATTEMPTS = 3  # that may die in one and the same episode before the unit is given up
 CONNECT_SECONDS = 10.0
 LOOPBACK = "127.0.0.1"
-SAME_EVERYWHERE = ("cmerl", "numpy", "scipy", "gymnasium")  # what decides bits
 
 WORKER_LOST = (
     ray.exceptions.WorkerCrashedError,
@@ -111,7 +107,7 @@ def _connected(address: str | None, cpus: int) -> Iterator[None]:
     options: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.CRITICAL}
     try:
         if address is None:
-            with _loopback():
+            with loopback():
                 ray.init("local", num_cpus=cpus, include_dashboard=False, _node_ip_address=LOOPBACK, **options)
             if (listens := ray.util.get_node_ip_address()) != LOOPBACK:  # type: ignore[no-untyped-call, unused-ignore]
                 log.warning("Ray listens on %s, not on the loopback interface only: check who can reach it", listens)
@@ -135,7 +131,7 @@ def _check_reachable(address: str) -> None:
 
 
 @contextmanager
-def _loopback() -> Iterator[None]:
+def loopback() -> Iterator[None]:
     """Let Ray take 127.0.0.1 for an answer, as it does by itself on systems where it runs on one machine only."""
     before = ray_constants.ENABLE_RAY_CLUSTER
     ray_constants.ENABLE_RAY_CLUSTER = False
@@ -229,8 +225,8 @@ class _Attempt:
     def start(self) -> Any:
         """Give it a worker, whose stream of messages is returned."""
         self.alive = True
-        remote = ray.remote(num_cpus=1, max_retries=0, num_returns="streaming")(_work)
-        return remote.remote(self.task.unit, self.records.open(), _versions(), sys.path)
+        remote = ray.remote(num_cpus=1, max_retries=0, num_returns="streaming")(play_in_worker)
+        return remote.remote(self.task.unit, self.records.open(), versions(), sys.path)
 
     def news(self) -> Iterator[Event]:
         """Episodes that a worker has written down by itself."""
@@ -282,88 +278,3 @@ class _Attempt:
             if "line" in record:
                 self.episodes += 1
                 yield EpisodeFinished(self.task.unit, record["line"])
-
-
-# --- in the worker ---
-
-
-def _work(
-    unit: Unit, journal: Path | list[bytes], versions: dict[str, str], path: list[str]
-) -> Generator[dict[str, Any], None, None]:
-    """Play a unit, and tell about it in messages: records, lines of a log, and at last a report or a failure.
-
-    Args:
-        unit: what to play.
-        journal: the file to continue from and write to; or the records so far, new ones being sent.
-        versions: of the driver.
-        path: where the driver finds modules; environments of a file beside it are found by workers of this machine.
-    """
-    sys.path += [entry for entry in path if entry not in sys.path]
-    if _versions() != versions:
-        yield {
-            "failure": Failure(
-                f"a worker has other versions than the driver: {_versions()}, not {versions}; install the same"
-            )
-        }
-        return
-    outbox: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
-    # Playing calls back and sending yields, so that they need a thread each.
-    threading.Thread(target=lambda: outbox.put(_outcome(unit, journal, outbox)), daemon=True).start()
-    last = False
-    while not last:
-        messages = [outbox.get()]
-        while not outbox.empty():
-            messages.append(outbox.get())
-        records = [message["record"] for message in messages if "record" in message]
-        if records:  # those of many short episodes go together
-            yield {"records": records}
-        for message in messages:
-            if "record" not in message:
-                yield message
-        last = "report" in messages[-1] or "failure" in messages[-1]
-
-
-def _outcome(unit: Unit, journal: Path | list[bytes], outbox: queue.SimpleQueue[dict[str, Any]]) -> dict[str, Any]:
-    """Play a unit; a failure is a sentence."""
-    handler = _Forward(outbox)
-    log.addHandler(handler)
-    try:
-        if isinstance(journal, Path):
-            with FileJournal(journal) as file:
-                return {"report": play(unit, file)}
-        return {"report": play(unit, _SentJournal(journal, outbox))}
-    except (Exception, SystemExit) as error:
-        log.error("%s failed", unit.title, exc_info=True)
-        return {"failure": failure_of(error)}
-    finally:
-        log.removeHandler(handler)
-
-
-@dataclass(frozen=True)
-class _SentJournal(Journal):
-    """The journal of a worker that shares no disk with the driver."""
-
-    so_far: list[bytes]
-    outbox: queue.SimpleQueue[dict[str, Any]]
-
-    def records(self) -> list[bytes]:
-        return self.so_far
-
-    def append(self, payload: bytes) -> None:
-        self.outbox.put({"record": payload})
-
-
-class _Forward(logging.Handler):
-    """Sends what is logged to the driver."""
-
-    def __init__(self, outbox: queue.SimpleQueue[dict[str, Any]]) -> None:
-        super().__init__()
-        self._outbox = outbox
-        self.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
-
-    def emit(self, record: logging.LogRecord) -> None:
-        self._outbox.put({"log": self.format(record)})
-
-
-def _versions() -> dict[str, str]:
-    return {package: version(package) for package in SAME_EVERYWHERE}

@@ -1,0 +1,38 @@
+"""What a displacement model has chosen, in words and numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cmerl.embedding.displacement.dynamics import Dynamics, Shape
+from cmerl.kernels.fitting import Fit
+
+FloatArray = NDArray[np.float64]
+
+
+def kernels_in_words(shape: Shape) -> dict[str, Any]:
+    """The kernels of displacements and of rewards."""
+    return {
+        "displacement kernels": [_words(fit) for fit in shape.displacement],
+        "reward kernel": _words(shape.reward) + (" of the next state" if shape.reward_at_next else ""),
+    }
+
+
+def explained(dynamics: Dynamics) -> float:
+    """Share of the variance of s' − s that the model explains, leave-one-out."""
+    moved = dynamics.data.y - dynamics.data.x
+    return float(1.0 - dynamics.residuals.var(axis=0).sum() / max(float(moved.var(axis=0).sum()), 1e-300))
+
+
+def rounded(values: FloatArray) -> list[float]:
+    """Numbers with three digits."""
+    return [float(f"{v:.3g}") for v in values]
+
+
+def _words(chosen: Fit | None) -> str:
+    if chosen is None:
+        return "constant"
+    return f"RBF of lengthscales {rounded(chosen.lengthscales)} with ridge {chosen.ridge:.2g}"

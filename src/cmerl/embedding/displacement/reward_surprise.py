@@ -1,0 +1,16 @@
+"""Reward surprise: whether rewards that are yet to be learned are predicted far worse than by their mean."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cmerl.embedding.displacement.dynamics import Dynamics, Motion
+
+
+def misjudges_rewards(dynamics: Dynamics, batch: Motion, *, most: float) -> bool:
+    """Whether the mean squared error of new rewards exceeds ``most`` times the variance of those learned.
+
+    Last rewards of episodes that ended are predicted elsewhere, and do not count.
+    """
+    missed = (batch.r - dynamics.step(batch.x, batch.a)[1])[~batch.ended]
+    return len(missed) > 0 and float(np.square(missed).mean()) > most * float(np.var(dynamics.data.r))
