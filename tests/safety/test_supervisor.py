@@ -1,5 +1,6 @@
 """Cautious agents: what surely leaves is not done, who acts instead, and what is recorded."""
 
+from pathlib import Path
 from typing import ClassVar
 
 import gymnasium
@@ -13,6 +14,8 @@ from cmerl.errors import InputError
 from cmerl.safety import Caution, Limits, Plans, Supervisor, Watch
 from cmerl.spaces import StateSpace
 from cmerl.spaces.actions import ActionSet
+
+ROOT = Path(__file__).parents[2]
 
 
 def cliff(length=5):
@@ -305,9 +308,12 @@ def test_an_agent_that_never_leaves_its_fallback_says_so_and_what_helps(caplog):
     assert {i.by for i in agent.interventions} == {"fallback"}
     assert [message[:22] for message in caplog.messages] == ["the fallback has acted"]  # once
     assert "agent.fit" in agent.diagnostics()["exploration"]
+    assert "caution=cmerl.safety.Caution(steps=5, unknown=1.0)" in caplog.messages[0]
+    assert "`Caution(steps=5, unknown=1.0)`" in (ROOT / "docs/how-to/limits.md").read_text()
     bolder = CMERL(Jitter(), caution=Caution(steps=5, unknown=1.0), **options).learn(6)
     assert len(caplog.messages) == 1
     assert sum(i.by == "fallback" for i in bolder.interventions) < 30  # of 60 steps
+    assert {i.reason for i in bolder.interventions if i.episode > 0} == {"the limits may be left within 5 steps"}
 
 
 class Tank(gymnasium.Env):
