@@ -9,7 +9,8 @@
 Runs that benchmarks/results/control.json holds are not repeated, so a run that was interrupted goes on: ``--fresh``
 drops those asked for first, and must be given whenever the agent has changed; each run names the commit that it was
 made with. ``--results`` takes another file, ``--first-seed`` other seeds; table and picture are of the seeds asked
-for. ``--jobs 2`` plays two runs at a time. Seconds are of the processor.
+for. ``--jobs 2`` plays two runs at a time, which end with the command, even if it is killed. Seconds are of the
+processor.
 
 The table has what was measured before beside it: the first version, from benchmarks/results/control-first.json, and
 Stable-Baselines3, from benchmarks/results/baselines.json (see baselines.py), each with its returns while learning.
@@ -24,10 +25,12 @@ import os
 import subprocess
 import time
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from multiprocessing import get_context
 from pathlib import Path
 
 import cmerl
 from cmerl import oracles
+from cmerl.experiments.engines.local import end_with
 from control_report import picture, summary, table
 from control_suite import Run, Task, tasks
 
@@ -88,7 +91,8 @@ def play(wanted: list[tuple[Task, int]], runs: list[Run], jobs: int, path: Path)
     asked = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=HERE, capture_output=True, text=True)
     done = {(r["task"], r["seed"]) for r in runs}
     missing = [(task, seed) for task, seed in wanted if (task.name, seed) not in done]
-    with ProcessPoolExecutor(jobs) as pool:
+    workers = {"mp_context": get_context("spawn"), "initializer": end_with, "initargs": (os.getpid(),)}
+    with ProcessPoolExecutor(jobs, **workers) as pool:
         futures = {pool.submit(run, task, seed, asked.stdout.strip()): task for task, seed in missing}
         for future in as_completed(futures):
             task, found = futures[future], future.result()

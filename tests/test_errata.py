@@ -5,6 +5,7 @@ import math
 import gymnasium
 import numpy as np
 import pytest
+from theory_constants import riverswim
 
 import cmerl
 from cmerl.confidence import (
@@ -20,7 +21,7 @@ from cmerl.confidence import (
 from cmerl.embedding import ConditionalMeanEmbedding, ExactEmbedding
 from cmerl.kernels import RBF, Constant, Delta, Linear, Periodic, StateAction
 from cmerl.planning import Site, Task, make_plan
-from cmerl.theory import information_gain, pac_episodes, paper_pac_episodes, regret_bound
+from cmerl.theory import pac_episodes, paper_pac_episodes, regret_bound
 from cmerl.transitions import Transitions
 
 SQRT2 = math.sqrt(2.0)
@@ -266,19 +267,8 @@ def test_item_08_not_every_stationary_kernel_is_characteristic(kernel):
 # --- 9 ---
 
 
-def riverswim_constants():
-    return {
-        "horizon": 20,
-        "gamma": lambda N: information_gain(Delta(), N, lam=1.0, candidates=12),
-        "lam": 1.0,
-        "B_V": 20 * math.sqrt(6),
-        "B_P": math.sqrt(12),
-        "delta": 0.1,
-    }
-
-
 def test_item_09_the_papers_count_of_episodes_is_too_small():
-    case, epsilon, p = riverswim_constants(), 1.0, 0.5
+    case, epsilon, p = riverswim(), 1.0, 0.5
     T = pac_episodes(epsilon=epsilon, failure=p, **case)
     d_eff = case["gamma"](T * 20).upper  # a bound on γ_N for every N up to the larger count
     paper = paper_pac_episodes(epsilon=epsilon, horizon=20, d_eff=d_eff)
@@ -291,7 +281,7 @@ def test_item_09_the_papers_count_of_episodes_is_too_small():
 
 
 def test_item_09_misspecification_leaves_an_error_that_no_data_remove():
-    case = {**riverswim_constants(), "zeta": 0.01, "one_norm": 1.0}
+    case = {**riverswim(), "zeta": 0.01, "one_norm": 1.0}
     assert pac_episodes(epsilon=1.5, failure=0.5, **case) == math.inf  # 4ζH/p = 1.6
     assert pac_episodes(epsilon=1.7, failure=0.5, **case) < math.inf
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import importlib
 import json
+import signal
+import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
 
 import numpy as np
+import processes
 import pytest
 
 from cmerl import agents
@@ -170,6 +173,22 @@ def test_every_control_task_can_be_played(control: ModuleType) -> None:
         agents.make(
             "cme-rl", env, horizon=task.environment.horizon, **(task.agent_options(env) | {"reward": "learned"})
         )
+
+
+@pytest.mark.parametrize("kind", [signal.SIGTERM, signal.SIGKILL])
+def test_runs_of_control_tasks_end_with_the_command(kind: signal.Signals, tmp_path: Path) -> None:
+    command = [sys.executable, ROOT / "benchmarks" / "control.py", "--task", "TwoRooms", "--jobs", "2"]
+    driver = subprocess.Popen([*command, "--results", tmp_path / "runs.json"])
+    workers: list[int] = []
+    try:
+        processes.wait_until(lambda: len(processes.children(driver.pid, b"spawn_main")) == 2)
+        workers = processes.children(driver.pid, b"spawn_main")
+        driver.send_signal(kind)
+        assert driver.wait() == -kind
+        processes.wait_until(lambda: not any(map(processes.alive, workers)), timeout=20)
+    finally:
+        driver.kill()
+        processes.kill(workers)
 
 
 def test_a_collapse_is_a_bad_episode_after_three_good_ones(control: ModuleType) -> None:

@@ -106,7 +106,7 @@ def test_learning_in_parts_and_again_from_lessons() -> None:
 
 
 def test_what_an_algorithm_cannot_do() -> None:
-    with pytest.raises(InputError, match="episode 0, step 6: Algorithm failed: RuntimeError: diverged"):
+    with pytest.raises(InputError, match="episode 0, step 7: Algorithm failed: RuntimeError: diverged"):
         adapted(settings={"fail_at": 7}).learn(1)
     with pytest.raises(InputError, match="cannot be made for this environment"):
         adapted(settings={"rate": 1})

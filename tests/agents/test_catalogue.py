@@ -75,6 +75,7 @@ def test_a_callable_is_registered_too() -> None:
         ("", Always, "the name of an agent must be a text"),
         ("x", 3, "needs a class or a callable"),
         ("x", dict, "must derive from cmerl.agents.Agent; dict does not"),
+        ("x", lambda obs: 1, r"must take \(env, \*, horizon, seed\), and takes \(obs\): .*from_function"),
     ],
 )
 def test_what_cannot_be_registered_is_refused(name: str, factory: Any, message: str) -> None:

@@ -1,17 +1,13 @@
-"""The command line called in this process, and the constants of a world for its calculators."""
+"""The command line called in this process."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from cmerl.cli import main
-from cmerl.kernels import Delta
-from cmerl.theory import information_gain
 
 
 @pytest.fixture
@@ -26,16 +22,3 @@ def call(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, st
         return end.value.code, out, err
 
     return command
-
-
-@pytest.fixture
-def riverswim() -> dict[str, Any]:
-    """The setting of cmerl/RiverSwim-v0, by hand."""
-    return {
-        "horizon": 20,
-        "gamma": lambda N: information_gain(Delta(), N, lam=1.0, candidates=12),
-        "lam": 1.0,
-        "B_V": 20 * math.sqrt(6),
-        "B_P": math.sqrt(12),
-        "delta": 0.1,
-    }

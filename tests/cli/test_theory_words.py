@@ -1,10 +1,12 @@
 """The words of `cmerl theory`: constants, legend and verdict."""
 
+from theory_constants import riverswim
+
 from cmerl.kernels import Delta
 from cmerl.theory import information_gain, informative_from, pac_episodes, radii
 
 
-def test_a_table_comes_with_its_constants_a_legend_and_a_verdict(riverswim, call):
+def test_a_table_comes_with_its_constants_a_legend_and_a_verdict(call):
     def told(*arguments):
         code, out, _ = call("theory", *arguments)
         assert code == 0
@@ -13,7 +15,7 @@ def test_a_table_comes_with_its_constants_a_legend_and_a_verdict(riverswim, call
     out = told("regret", "--env", "cmerl/RiverSwim-v0")
     assert "with S = 6, A = 2, H = 20, λ = 1, δ = 0.1, B_V = 48.99, B_P = 3.464, ζ = 0" in out
     assert "informative from: episodes from which the bound is below the trivial one" in out
-    paper, tight = informative_from(**riverswim), informative_from(form="tight", **riverswim)
+    paper, tight = informative_from(**riverswim()), informative_from(form="tight", **riverswim())
     last = f"The paper bound says nothing below {paper:.2g} episodes; the tight bound says nothing below {tight:.2g}"
     assert out.splitlines()[-1].startswith(last)
 
@@ -21,11 +23,11 @@ def test_a_table_comes_with_its_constants_a_legend_and_a_verdict(riverswim, call
     assert "the paper bound says nothing, however many the episodes" in out.lower()
 
     out = told("pac", "--env", "cmerl/RiverSwim-v0", "--epsilon", "1,5")
-    count = pac_episodes(epsilon=1.0, failure=0.1, form="tight", **riverswim)
+    count = pac_episodes(epsilon=1.0, failure=0.1, form="tight", **riverswim())
     assert out.splitlines()[-1] == f"For ε = 1 the tight form asks for {count:.2g} episodes."
 
     out = told("radius", "--env", "cmerl/RiverSwim-v0", "--episodes", "50")
-    found = radii(episodes=50, **riverswim)
+    found = radii(episodes=50, **riverswim())
     times = found["paper"] / found["tight"]
     assert out.splitlines()[-1] == f"At episode 50 the tight radius is {times:.3g} times smaller than the paper's."
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import sys
+import threading
 from pathlib import Path
 
+import gymnasium
 import pytest
 
 from cmerl import agents, experiments
@@ -72,8 +74,9 @@ def test_objects_in_a_run(module: str, tmp_path: Path) -> None:
     assert again.finished
 
 
-def test_a_registered_name_in_a_run(tmp_path: Path) -> None:
+def test_a_registered_name_in_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Workers are processes of their own, in which nothing was registered."""
+    monkeypatch.setattr(agents.catalogue, "_FACTORIES", dict(agents.catalogue._FACTORIES))
     agents.register("always-right", from_function(lambda obs: 1))
     results = experiments.run(envs=[RIVER], agents=["always-right"], episodes=2, jobs=1, out=tmp_path / "run")
     assert results.failures == []
@@ -106,7 +109,31 @@ def test_an_option_that_a_callable_does_not_have(module: str, tmp_path: Path) ->
         experiments.run(RIVER, agents=[lambda env, *, horizon=None, seed=0: 3], episodes=1)
 
 
-# --- functions ---
+def test_what_cannot_make_an_agent_is_refused_with_what_may_be_passed(tmp_path: Path) -> None:
+    run = {"episodes": 1, "jobs": 1, "out": tmp_path / "run"}
+    with pytest.raises(InputError, match=r"^agent '<lambda>' must take .*, and takes \(obs\): pass a name"):
+        experiments.run(RIVER, agents=[lambda obs: 1], **run)
+    with pytest.raises(InputError, match=r"^agent 'int' must derive from cmerl.agents.Agent"):
+        experiments.run(RIVER, agents=[int], **run)
+    with pytest.raises(InputError, match="agent 1 must be a name, a table or, in Python, a class or callable"):
+        experiments.run(RIVER, agents=[agents.make("random", gymnasium.make(RIVER))], **run)
+    assert not (tmp_path / "run").exists()
 
 
-# --- Stable-Baselines3 ---
+def test_what_cannot_be_sent_to_a_worker_is_refused_before_anything_is_written(tmp_path: Path) -> None:
+    lock = threading.Lock()
+
+    def right(obs: int) -> int:
+        with lock:
+            return 1
+
+    def river() -> gymnasium.Env[int, int]:
+        with lock:
+            return gymnasium.make(RIVER)
+
+    run = {"episodes": 1, "jobs": 1, "out": tmp_path / "run"}
+    with pytest.raises(InputError, match=r"^agent 'right' cannot be sent to another process \(TypeError: .*lock"):
+        experiments.run(RIVER, agents=["random", from_function(right)], **run)
+    with pytest.raises(InputError, match=r"^environment 'river' cannot be sent to another process"):
+        experiments.run(envs=[river], agents=["random"], **run)
+    assert not (tmp_path / "run").exists()

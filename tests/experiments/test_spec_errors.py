@@ -60,7 +60,10 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     (table(journals="disk"), "spec: journals cannot be 'disk': there are driver, shared"),
     (table(allow_env_modules="minigrid"), "spec: allow_env_modules must be a list, not 'minigrid'"),
     (table(environments=[]), "spec: environments is empty: say what to run in"),
-    (table(environments=[3]), "spec: environment 1 must be a name, a table or, in Python, what makes one, not 3"),
+    (
+        table(environments=[3]),
+        "spec: environment 1 must be a name, a table or, in Python, a class or callable that makes one, not 3",
+    ),
     (table(environments=[{}]), "spec: environment 1: 'id' is missing: give the id that Gymnasium knows it by"),
     (table(environments=[""]), "spec: environment 1: id is empty text"),
     (table(environments=[RIVER, RIVER]), f"spec: environments: two of them are called {RIVER!r}; drop one"),

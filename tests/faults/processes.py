@@ -39,15 +39,15 @@ def run(*arguments: str | Path) -> tuple[int, str, str]:
     return finish(start(*arguments))
 
 
-def children(pid: int) -> list[int]:
-    """Worker processes of a driver."""
+def children(pid: int, kind: bytes = b"popen_loky") -> list[int]:
+    """Worker processes of a driver, by a word of their command line."""
     found: list[int] = []
     try:
         for task in Path(f"/proc/{pid}/task").iterdir():
             found += map(int, (task / "children").read_text().split())
     except (FileNotFoundError, ProcessLookupError):
         return []
-    return [child for child in found if b"popen_loky" in command_line(child)]
+    return [child for child in found if kind in command_line(child)]
 
 
 def command_line(pid: int) -> bytes:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import gymnasium
 import numpy as np
 import pandas
 import polars
 import pytest
 from logged import BOX, NAMES, OBSERVATIONS, PLAYED, TWO, WHOLE, csv, rows, transitions
 
-from cmerl import logs
+from cmerl import CMERL, experiments, logs
 from cmerl.errors import InputError
 
 
@@ -87,13 +88,25 @@ def test_a_minari_data_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
         (3, "must be mappings, a table, a file or a data set, not 3"),
         ([], "there are no episodes in it"),
         ("nowhere.csv", "there is no file 'nowhere.csv'"),
-        (".", r"is a directory: of a run, pass cmerl.experiments.load\('.'\)"),
+        (".", r"'\.' is a directory without a run: pass a .csv or .parquet file, or the results of a run"),
         (__file__, "logs are read from .csv and .parquet files"),
     ],
 )
 def test_what_is_no_log(source: Any, sentence: str) -> None:
     with pytest.raises(InputError, match=sentence):
         logs.read(source)
+
+
+def test_the_directory_of_a_run_is_known_and_its_results_are_asked_for(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    experiments.run("cmerl/RiverSwim-v0", agents=["random"], episodes=1, jobs=1, out=run)
+    agent = CMERL(gymnasium.make("cmerl/RiverSwim-v0"))
+    with pytest.raises(InputError) as refused:
+        agent.fit(str(run))
+    assert str(refused.value) == (
+        f"{str(run)!r} is the directory of a run: pass its results, agent.fit(cmerl.experiments.load({str(run)!r}))"
+    )
+    assert agent.fit(experiments.load(run)).ingested[0]["episodes"] == 1  # as it says
 
 
 # --- names that the environment gives ---

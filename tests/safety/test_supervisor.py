@@ -1,5 +1,6 @@
 """Cautious agents: what surely leaves is not done, who acts instead, and what is recorded."""
 
+from pathlib import Path
 from typing import ClassVar
 
 import gymnasium
@@ -13,6 +14,8 @@ from cmerl.errors import InputError
 from cmerl.safety import Caution, Limits, Plans, Supervisor, Watch
 from cmerl.spaces import StateSpace
 from cmerl.spaces.actions import ActionSet
+
+ROOT = Path(__file__).parents[2]
 
 
 def cliff(length=5):
@@ -137,6 +140,7 @@ def test_a_reading_that_is_refused_costs_nothing_and_a_lost_one_as_much_as_any()
     [
         (lambda obs: None, lambda o, a, n: 0.0, "step 0: the fallback's action is None"),
         (lambda obs: np.full(1, np.nan), lambda o, a, n: 0.0, "step 0: the fallback's action is array"),
+        (lambda obs, step: None if step == 2 else home(obs, step), lambda o, a, n: 0.0, "step 2: the fallback's"),
         (home, lambda o, a, n: "much", "step 0: the cost of a step must be a finite number, not 'much'"),
     ],
 )
@@ -158,6 +162,23 @@ def test_a_fallback_of_a_finite_mdp_is_checked_at_every_state():
     )
     with pytest.raises(InputError, match="the fallback's action is 7, which is none of the 2 actions"):
         agent.learn(1)
+
+
+@pytest.mark.parametrize("allowed", [lambda obs, action: action == 0 or obs < 1, lambda obs: [True, obs < 1]])
+def test_a_fallback_must_keep_to_what_is_allowed(allowed):
+    """Going right is forbidden from state 1 on: a fallback that goes right gets there by its first step."""
+    made = {"horizon": 6, "limits": {0: (0, 2)}, "allowed": allowed}
+    says = "^episode 0, step 1: the fallback's action is .*1.*, which is forbidden at the observation .*1"
+    with pytest.raises(InputError, match=says):
+        CMERL(cliff(), fallback=1, **made).learn(1)
+    assert max(seen_states(CMERL(cliff(), fallback=lambda obs: int(obs < 1), **made), 2)) == 1
+
+
+def test_numbers_of_a_fallback_are_clipped_before_they_must_be_allowed():
+    made = {"horizon": 5, "limits": {0: (-9.0, 9.0)}, "fallback": lambda obs: 7.0}
+    CMERL(Line(), allowed=lambda obs, action: action[0] <= 1.0, **made).learn(1)
+    with pytest.raises(InputError, match=r"step 0: the fallback's action is array\(\[1.*, which is forbidden"):
+        CMERL(Line(), allowed=lambda obs, action: action[0] < 1.0, **made).learn(1)
 
 
 def test_forecasts_clip_a_fallback_too():
@@ -305,9 +326,12 @@ def test_an_agent_that_never_leaves_its_fallback_says_so_and_what_helps(caplog):
     assert {i.by for i in agent.interventions} == {"fallback"}
     assert [message[:22] for message in caplog.messages] == ["the fallback has acted"]  # once
     assert "agent.fit" in agent.diagnostics()["exploration"]
+    assert "caution=cmerl.safety.Caution(steps=5, unknown=1.0)" in caplog.messages[0]
+    assert "`Caution(steps=5, unknown=1.0)`" in (ROOT / "docs/how-to/limits.md").read_text()
     bolder = CMERL(Jitter(), caution=Caution(steps=5, unknown=1.0), **options).learn(6)
     assert len(caplog.messages) == 1
     assert sum(i.by == "fallback" for i in bolder.interventions) < 30  # of 60 steps
+    assert {i.reason for i in bolder.interventions if i.episode > 0} == {"the limits may be left within 5 steps"}
 
 
 class Tank(gymnasium.Env):

@@ -5,13 +5,12 @@ import math
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from theory_constants import riverswim
 
 from cmerl.errors import InputError
-from cmerl.kernels import Delta
 from cmerl.theory import (
     InformationGain,
     Setting,
-    information_gain,
     informative_from,
     pac_episodes,
     paper_pac_episodes,
@@ -103,18 +102,6 @@ def test_tight_is_below_paper():
 def test_bad_constants(change):
     with pytest.raises(InputError):
         regret_bound(**{**BASE, **change})
-
-
-def riverswim():
-    """RiverSwim with 6 states and delta kernels: every constant is known."""
-    return {
-        "horizon": 20,
-        "gamma": lambda N: information_gain(Delta(), N, lam=1.0, candidates=12),
-        "lam": 1.0,
-        "B_V": 20 * math.sqrt(6),
-        "B_P": math.sqrt(12),
-        "delta": 0.1,
-    }
 
 
 @pytest.mark.parametrize("form", ["paper", "tight"])

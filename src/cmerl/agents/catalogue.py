@@ -77,11 +77,27 @@ def register(name: str, factory: Factory) -> None:
         raise InputError(f"the name of an agent must be a text such as 'my-agent', not {name!r}")
     if any(name == agent.name for group in GROUPS.values() for agent in group):
         raise InputError(f"there is an agent {name!r} already: choose another name")
+    _check_factory(name, factory)
+    _FACTORIES[name] = factory
+
+
+def _check_factory(name: str, factory: Any) -> None:
+    """Refuse what cannot make an agent."""
     if not callable(factory):
         raise InputError(f"agent {name!r} needs a class or a callable that makes it, not {factory!r}")
     if isinstance(factory, type) and not issubclass(factory, Agent):
         raise InputError(f"agent {name!r} must derive from cmerl.agents.Agent; {factory.__name__} does not")
-    _FACTORIES[name] = factory
+    try:
+        signature = inspect.signature(factory)
+    except (TypeError, ValueError):  # a builtin
+        return
+    try:
+        signature.bind_partial("env", horizon=None, seed=0)
+    except TypeError:
+        raise InputError(
+            f"agent {name!r} must take (env, *, horizon, seed), and takes {signature}: pass a name of "
+            "cmerl.agents.names(), a class of agents, such a callable, or cmerl.agents.from_function(f) for f(obs)"
+        ) from None
 
 
 def make(
@@ -89,9 +105,10 @@ def make(
 ) -> Agent:
     """Make an agent by name or from a factory. An unknown option raises an error that names the nearest one."""
     factory = find(name)
-    known = [option.name for option in parameters(factory)]
     if not isinstance(name, str):
         name = getattr(name, "__name__", type(name).__name__)
+    _check_factory(name, factory)
+    known = [option.name for option in parameters(factory)]
     for option in options:
         if option not in known and not _takes_anything(factory):
             near = difflib.get_close_matches(option, known, 1)

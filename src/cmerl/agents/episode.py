@@ -54,7 +54,7 @@ class Episode:
         self._seen = Trajectory()
         self._asked: tuple[Any, Any] | None = None  # the observation and the action of which nothing was told yet
         self._over = False
-        self._at = 0  # the step of the last action
+        self._at = 0  # the step at which an action was asked for last
         self.step = 0
         self.record: EpisodeRecord | None = None
 
@@ -128,8 +128,9 @@ class Episode:
     def _ask(self, obs: Any, deadline: float | None = None) -> Any:
         within = getattr(self._play, "within", None)
         timed = deadline is not None and within is not None
+        self._at = self.step  # a fault in what follows is at this step
         action = within(obs, self.step, deadline) if timed else self._play(obs, self.step)  # type: ignore[misc]
-        self._asked, self._at = (obs, action), self.step
+        self._asked = obs, action
         return action
 
     def _tell(self, told: environment_calls.Step) -> None:

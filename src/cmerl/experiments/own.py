@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
+from loky.backend.reduction import dumps
+
 from cmerl.agents import catalogue as agents
 from cmerl.errors import InputError
 from cmerl.experiments.spec_errors import nearest
@@ -28,6 +30,25 @@ def hand_over(parts: Mapping[str, Callable[..., Any]]) -> None:
 def needed(names: Iterable[str]) -> dict[str, Callable[..., Any]]:
     """The handed-over objects among these names, for a worker to be sent."""
     return {name: _OBJECTS[name] for name in names if name in _OBJECTS}
+
+
+def check_sendable(parts: Mapping[str, Callable[..., Any]], environment: str) -> None:
+    """Refuse an object that cannot be sent to a worker.
+
+    Args:
+        parts: objects by their names.
+        environment: the name that is an environment's, for the message.
+    """
+    for name, part in parts.items():
+        try:
+            dumps(part)
+        except Exception as error:  # whatever an object does when it is pickled
+            what = "environment" if name == environment else "agent"
+            why = f"{type(error).__name__}: {error}".splitlines()[0]
+            raise InputError(
+                f"{what} {name.removeprefix(f'{HANDED}:')!r} cannot be sent to another process ({why}): pass a name, "
+                "put it into a module, or let it make what cannot be pickled when it is called"
+            ) from error
 
 
 def registered(name: str) -> dict[str, Callable[..., Any]]:

@@ -166,6 +166,7 @@ def _check_unit(unit: Unit) -> None:
     try:
         agent = make_agent(unit)
         RegretEstimate(unit, agent)
+        own.check_sendable(unit.parts, unit.env.id)
     except CmerlError as error:
         raise InputError(f"{_where(unit, str(error))}{error}") from error
     except Exception as error:  # an option of the wrong kind, or what an environment's constructor does

@@ -20,7 +20,7 @@ _WANTED = {
     "string_type": "text",
     "dict_type": "a table, such as {states = 8}",
     "tuple_type": "a list",
-    "model_type": "a name, a table or, in Python, what makes one",
+    "model_type": "a name, a table or, in Python, a class or callable that makes one",
 }
 
 

@@ -105,7 +105,15 @@ def _some(episodes: tuple[LoggedEpisode, ...], source: str) -> Log:
 def _read_file(path: str | os.PathLike[str]) -> tables.Table:
     file = Path(path)
     if file.is_dir():
-        raise InputError(f"{str(file)!r} is a directory: of a run, pass cmerl.experiments.load({str(file)!r})")
+        if (file / "manifest.json").exists():
+            raise InputError(
+                f"{str(file)!r} is the directory of a run: pass its results, "
+                f"agent.fit(cmerl.experiments.load({str(file)!r}))"
+            )
+        raise InputError(
+            f"{str(file)!r} is a directory without a run: pass a .csv or .parquet file, or the results of a run, "
+            "cmerl.experiments.load(directory)"
+        )
     if not file.exists():
         raise InputError(f"there is no file {str(file)!r}")
     if file.suffix.lower() in (".parquet", ".pq"):

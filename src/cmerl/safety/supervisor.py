@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cmerl.errors import InputError
+from cmerl.errors import InputError, shown
 from cmerl.safety.caution import Caution, Intervention
 from cmerl.safety.finite import finite_risk, known_laws
 from cmerl.safety.forecast import Forecast, Shapes
@@ -149,7 +149,7 @@ class Watch:
     def act(self, obs: Any, step: int, propose: Callable[[], Any]) -> Any:
         """The action at an observation; ``propose`` gives what the plan would do."""
         before = copy.deepcopy(self._fallback)  # a controller may remember what it was asked
-        rescue = None if self._fallback is None else fallback_action(self._fallback(obs, step), self._by.actions)
+        rescue = self._rescue(obs, step)
         outside = self._breach(obs)
         if outside is not None and rescue is not None:
             return self._instead(step, None, rescue, "fallback", outside)
@@ -169,6 +169,18 @@ class Watch:
             if allowed and self._objection(obs, between, step, before) is None:
                 return self._instead(step, proposed, between, "moderation", reason)
         return self._instead(step, proposed, *((greedy, "greedy") if safe else (rescue, "fallback")), reason)
+
+    def _rescue(self, obs: Any, step: int) -> Any:
+        """The fallback's action, which must be allowed; None without a fallback."""
+        if self._fallback is None:
+            return None
+        action = fallback_action(self._fallback(obs, step), self._by.actions)
+        if self._by.allowed is not None and not self._by.allowed(obs, action):
+            raise InputError(
+                f"the fallback's action is {shown(action)}, which is forbidden at the observation {shown(obs)}: "
+                "pass a fallback that keeps to allowed=…"
+            )
+        return action
 
     def _between(self, safe: Any, bold: Any) -> list[Any]:
         """Actions on the way from a safe one to a bold one, the boldest first; none if actions are few."""

@@ -23,7 +23,7 @@ log = logging.getLogger(__name__)
 LOCKED = (
     "the fallback has acted at every step of the last 3 episodes, since too little is known of what others would do: "
     "learn from logs in which actions vary (agent.fit), or rely on forecasts in spite of that, with "
-    "caution=cmerl.safety.Caution(steps=5, unknown=0.9) for example, which is less safe"
+    "caution=cmerl.safety.Caution(steps=5, unknown=1.0), which is less safe: try it on a simulator first"
 )
 
 

@@ -119,7 +119,7 @@ class _Slot:
 
     def _submit(self, task: Task) -> Future[dict[str, Any]]:
         if self._executor is None:
-            self._executor = ProcessPoolExecutor(1, env=ONE_THREAD, initializer=_settle, initargs=(os.getpid(),))
+            self._executor = ProcessPoolExecutor(1, env=ONE_THREAD, initializer=end_with, initargs=(os.getpid(),))
         unit = task.unit
         future: Future[dict[str, Any]] = self._executor.submit(_work, unit, task.journal, log.level, unit.parts)
         return future
@@ -150,8 +150,12 @@ def _interrupts_blocked() -> Iterator[None]:
 # --- in the worker ---
 
 
-def _settle(driver: int) -> None:
-    """End with the driver, however it ends: the kernel sees to it where it can, and a thread looks as well."""
+def end_with(driver: int) -> None:
+    """Let this process end with its parent, however that ends: Linux sees to it, and a thread looks as well.
+
+    Args:
+        driver: the process id of the parent, which the parent passes: it may be gone when this is called.
+    """
     _die_with_parent()
 
     def watch() -> None:
