@@ -93,6 +93,7 @@ TASKS = {
     "PILCO": Task(world("PilcoCartPole"), 4, 2),
     "PETS": Task(world("PetsCartPole"), 5, 2),
     "swing-up": Task(world("CartPoleSwingUp"), 6, 2),
+    "Reacher": Task(lambda: gymnasium.make("Reacher-v5"), 8, 4),
 }
 SMOOTH = ("MountainCar", "CartPole", "Pendulum")
 FINITE = ("RiverSwim", "GridWorld", "FrozenLake")
@@ -172,6 +173,7 @@ RULES: dict[str, Rule] = {
     "search with few elites": Rule(SMOOTH, {f"{ICEM}.elites": 2, f"{ICEM}.kept": 1}),
     "search without momentum": Rule(SMOOTH, {f"{ICEM}.momentum": 0.0}),
     "search with twice the spread": Rule(SMOOTH, {f"{ICEM}.spread": 1.0}),
+    "search with noise of one amplitude": Rule((*SMOOTH, "Reacher"), {f"{ICEM}.amplitudes": (1.0,)}),
     "search with white noise": Rule(SMOOTH, {f"{ICEM}.colour": 0.0}),
     "terminal value: the plan's": Rule(
         SMOOTH, options={"actor": MPC(value="plan")}, about=("selection.search.value",)

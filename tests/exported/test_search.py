@@ -15,7 +15,6 @@ from exports import VALUES, policy_of, searcher
 import cmerl
 from cmerl.agents.distillation import Landmarks
 from cmerl.errors import InputError
-from cmerl.exported import container
 
 
 def episode(env: Any, policy: Any, horizon: int, seed: int = 7) -> list[Any]:
@@ -42,17 +41,6 @@ def test_it_plays_what_the_agent_plays(agent: cmerl.CMERL, value: str, tmp_path:
             np.testing.assert_allclose(np.array(found, dtype=float), np.array(mine, dtype=float), atol=1e-6)
             assert np.asarray(found[0]).dtype == np.asarray(mine[0]).dtype
             assert np.shape(found[0]) == np.shape(mine[0])
-
-
-def test_a_file_that_names_a_retired_size_still_plays(agent: cmerl.CMERL, tmp_path: Path) -> None:
-    path = tmp_path / "a.policy"
-    policy_of(agent, "fitted").export(path)
-    before: Any = cmerl.load_policy(path)
-    meta, arrays = container.from_bytes(path.read_bytes(), "a.policy")
-    meta["search"]["sizes"]["amplitudes"] = [1.0, 0.3]
-    path.write_bytes(container.to_bytes(meta, arrays))
-    obs, _ = agent.env.reset(seed=3)
-    np.testing.assert_array_equal(cmerl.load_policy(path)(obs, 0), before(obs, 0))
 
 
 def test_what_was_asked_before_does_not_matter(agent: cmerl.CMERL, tmp_path: Path) -> None:

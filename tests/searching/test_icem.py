@@ -9,13 +9,13 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from cmerl.searching.icem import Channels, Memory, Search, coloured_noise, search
+from cmerl.searching.icem import Channels, Memory, Search, coloured_noise, noise_bank, search
 
 SETTINGS = Search()
 
 
 def bank(length: int, width: int, seed: int = 0) -> np.ndarray:
-    return coloured_noise(np.random.default_rng(seed), 2048, length, width, SETTINGS.colour)
+    return noise_bank(np.random.default_rng(seed), SETTINGS, 2048, length, width)
 
 
 def lq_score(x0: np.ndarray):

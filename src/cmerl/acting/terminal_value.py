@@ -17,7 +17,7 @@ from cmerl.embedding.displacement.dynamics import Dynamics
 from cmerl.embedding.displacement.regression import farthest_points
 from cmerl.kernels.fitting import Fit, fit
 from cmerl.linalg import Cholesky
-from cmerl.searching.icem import Channels, Search, coloured_noise
+from cmerl.searching.icem import Channels, Search, noise_bank
 from cmerl.searching.simulator import roll
 from cmerl.searching.values import TerminalValue, rbf
 
@@ -116,7 +116,7 @@ class _Sequences:
         self.shared = channels.decode(np.concatenate([held, 2.0 * self._noise.spread * drawn]))
 
     def _draw(self, count: int) -> SingleArray:
-        return coloured_noise(self._rng, count, self._settings.length, self._channels.latent, self._noise.colour)
+        return noise_bank(self._rng, self._noise, count, self._settings.length, self._channels.latent)
 
     def own(self, actions: FloatArray, rows: NDArray[np.intp], last: NDArray[np.intp]) -> SingleArray:
         """Variations (m, k, L, e) of what was done from the given rows of the data on, the first of them none."""

@@ -31,7 +31,7 @@ def search_contents(
         "categorical": view.categorical,
         "reward_at_next": view.dynamics.simulator.at_next,
         "discount": actor.terminal.discount(horizon),
-        "sizes": asdict(actor.search),
+        "sizes": {**asdict(actor.search), "amplitudes": list(actor.search.amplitudes)},
         "every": actor.every,
         "depth": min(view.depth, horizon),
         "surprise": actor.surprise,

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cmerl.exported.container import Arrays
-from cmerl.exported.search_schema import RETIRED
 from cmerl.exported.spaces import Actions, Observations, check_step
 from cmerl.searching.episode import Searches, Value, scorer
 from cmerl.searching.icem import Channels, Search
@@ -128,7 +127,7 @@ class SearchEpisode:
 def search_policy(meta: dict[str, Any], arrays: Arrays, observations: Observations, actions: Actions) -> SearchPolicy:
     """From what a sound file holds."""
     about = meta["search"]
-    sizes = {name: size for name, size in about["sizes"].items() if name not in RETIRED}
+    sizes = {**about["sizes"], "amplitudes": tuple(about["sizes"]["amplitudes"])}
     return SearchPolicy(
         meta["horizon"],
         meta["about"],

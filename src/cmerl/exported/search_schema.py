@@ -12,7 +12,6 @@ SIZES = {
     "rounds": 1000, "first_rounds": 1000, "elites": 10**4, "kept": 10**4,
 }  # fmt: skip
 NUMBERS = ("momentum", "spread", "colour")
-RETIRED = {"amplitudes"}  # files of earlier versions name it, and no search reads it any more
 ABOUT = {
     "categorical", "reward_at_next", "discount", "sizes", "every", "depth", "surprise", "seed", "value"
 }  # fmt: skip
@@ -41,10 +40,12 @@ def check_search(meta: dict[str, Any], arrays: Arrays, A: int, d: int) -> None:
 
 def _check_sizes(about: dict[str, Any], horizon: int) -> None:
     sizes = about["sizes"]
-    need(isinstance(sizes, dict) and set(sizes) - RETIRED == {*SIZES, *NUMBERS}, "its search has no sizes")
+    need(isinstance(sizes, dict) and set(sizes) == {*SIZES, *NUMBERS, "amplitudes"}, "its search has no sizes")
     good = all(whole(sizes[name], 1, most) for name, most in SIZES.items())
     good = good and all(number(sizes[name]) and 0 <= sizes[name] <= 100 for name in NUMBERS)
     good = good and sizes["kept"] <= sizes["elites"] <= sizes["samples"] and sizes["momentum"] < 1
+    loud = sizes["amplitudes"]
+    good = good and isinstance(loud, list) and 0 < len(loud) <= 100 and all(map(number, loud))
     good = good and whole(about["depth"], 1, min(horizon, 1000)) and whole(about["every"], 1, about["depth"])
     good = good and all(isinstance(about[name], bool) for name in ("categorical", "reward_at_next"))
     good = good and number(about["discount"]) and 0 < about["discount"] <= 1

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cmerl.searching.icem import Channels, Found, Score, Search, coloured_noise, search
+from cmerl.searching.icem import Channels, Found, Score, Search, noise_bank, search
 from cmerl.searching.simulator import Step, roll
 
 FloatArray = NDArray[np.float64]
@@ -70,7 +70,7 @@ class Searches:
     ) -> None:
         self.channels, self._settings, self._every, self._seed = channels, settings, every, seed
         self._sequences = settings.sequences(channels, depth, centres)
-        self._bank = coloured_noise(np.random.default_rng(seed), BANK, depth, channels.latent, settings.colour)
+        self._bank = noise_bank(np.random.default_rng(seed), settings, BANK, depth, channels.latent)
         self.found: Found | None = None
         self.decided = 0
 

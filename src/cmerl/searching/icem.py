@@ -91,6 +91,7 @@ class Search:
         momentum: of the mean and the spread, which hold on to what they were.
         spread: standard deviation at first, of actions scaled to [−1, 1].
         colour: exponent of the noise's spectrum, f^−colour: actions that last do more than actions that alternate.
+        amplitudes: of the noise: coarse and fine search at once.
     """
 
     samples: int = 32
@@ -103,6 +104,7 @@ class Search:
     momentum: float = 0.1
     spread: float = 0.5
     colour: float = 2.0
+    amplitudes: tuple[float, ...] = (1.0, 0.3, 0.1)
 
     def least(self, channels: Channels) -> int:
         """Least sequences of a round."""
@@ -123,6 +125,12 @@ def coloured_noise(rng: np.random.Generator, count: int, length: int, width: int
     x = np.fft.irfft((spectrum[0] + 1j * spectrum[1]) * amplitude, n=n)
     x *= n / np.sqrt(amplitude[0] ** 2 + 4.0 * np.sum(amplitude[1:] ** 2))
     return np.ascontiguousarray(x[:, :, :length].transpose(0, 2, 1), dtype=np.float32)
+
+
+def noise_bank(rng: np.random.Generator, settings: Search, count: int, length: int, width: int) -> SingleArray:
+    """Coloured noise of all amplitudes (count, length, width)."""
+    sizes = rng.choice(np.asarray(settings.amplitudes, dtype=np.float32), (count, 1, 1))
+    return np.asarray(coloured_noise(rng, count, length, width, settings.colour) * sizes, dtype=np.float32)
 
 
 class Memory(NamedTuple):

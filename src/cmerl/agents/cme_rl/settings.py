@@ -15,7 +15,6 @@ from cmerl.optimism import PrizeCeiling
 RETIRED = {
     "DisplacementSettings": {"far"},
     "PrizeCeiling": {"hope", "margin"},
-    "Search": {"amplitudes"},
     "Refined": {"difference", "known"},
     "Selection": {"discount", "fewest_to_judge", "most_noise", "saturation", "search_landmarks", "shrinking"},
 }
