@@ -215,7 +215,7 @@ RULES: dict[str, Rule] = {
         about=("displacement.usual_steps",),
     ),
     "no new kernel of rewards before the data have doubled": Rule(
-        ("PBall2D", "TwoRooms", "PILCO"), {"displacement.reward_surprise": np.inf}
+        ("PBall2D", "PILCO", "goal only"), {"displacement.reward_surprise": np.inf}
     ),
     "one depth for all searches": Rule(
         SMOOTH, {"displacement.depths": (15, 15)}, about=("displacement.open_loop_error",)

@@ -7,7 +7,7 @@ import pytest
 
 from cmerl.embedding import DisplacementEmbedding
 from cmerl.embedding.displacement.diagnostics import explained, kernels_in_words, rounded
-from cmerl.embedding.displacement.dynamics import Shape
+from cmerl.embedding.displacement.kernel_choice import Shape
 from cmerl.kernels.fitting import Fit
 from cmerl.transitions import Transitions
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from cmerl.embedding.displacement.dynamics import Motion
+from cmerl.embedding.displacement.motion import Motion
 from cmerl.embedding.displacement.open_loop import open_loop_depth
 
 

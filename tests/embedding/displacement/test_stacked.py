@@ -5,13 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cmerl.embedding.displacement.dynamics import Motion, fit_shape
-from cmerl.embedding.displacement.settings import DisplacementSettings, OutlierSettings
+from cmerl.embedding.displacement.settings import OutlierSettings
 from cmerl.embedding.displacement.stacked import StackedRegression
 from cmerl.kernels import RBF
 from cmerl.kernels.fitting import Fit
 
-SETTINGS = DisplacementSettings(fit_rows=100)
 FITS = [Fit(np.array([0.8, 1.5, 3.0]), 0.05, 0.0), None, Fit(np.array([2.0, 0.9, 1.1]), 0.01, 0.0)]
 
 
@@ -77,35 +75,6 @@ def test_a_collision_is_left_out_and_noise_is_not() -> None:
     assert np.abs(robust - clean).max() < 0.05 < np.abs(plain - clean).max()
     noisy = Y + 0.5 * np.random.default_rng(3).normal(size=Y.shape)
     assert not StackedRegression(X, noisy, fits, 100, leave_out=OutlierSettings()).dropped.any()
-
-
-def motion(n: int = 150, seed: int = 0) -> Motion:
-    """One column moves by the action, one with the other, one never; the reward is that of the next state."""
-    rng = np.random.default_rng(seed)
-    x, a = rng.normal(size=(n, 3)), rng.uniform(-1, 1, (n, 1))
-    x[:, 2] = 0.0
-    y = x + np.hstack([0.1 * a, 0.1 * np.sin(3 * x[:, :1]), np.zeros((n, 1))])
-    return Motion(x, a, y, np.sin(8 * y[:, 0]), np.zeros(n, dtype=bool))
-
-
-def test_each_output_has_lengthscales_of_its_own_and_a_constant_column_none() -> None:
-    shape = fit_shape(motion(), SETTINGS)
-    by_action, by_state, still = shape.displacement
-    assert still is None
-    assert by_action is not None
-    assert by_state is not None
-    assert by_state.lengthscales[0] < by_action.lengthscales[0]
-    assert by_action.lengthscales[3] < by_state.lengthscales[3]
-    assert shape.reward_at_next
-
-
-def test_a_fit_begins_where_the_last_one_ended() -> None:
-    first = fit_shape(motion(), SETTINGS)
-    again = fit_shape(motion(), SETTINGS, first)
-    for one, other in zip(first.displacement[:2], again.displacement[:2], strict=True):
-        assert one is not None
-        assert other is not None
-        assert other.evidence >= one.evidence - 1e-6
 
 
 def test_far_from_all_data_the_prior_is_predicted() -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from cmerl.embedding import DisplacementEmbedding
-from cmerl.embedding.displacement.dynamics import Motion
+from cmerl.embedding.displacement.motion import Motion
 from cmerl.embedding.displacement.settings import DisplacementSettings
 from cmerl.embedding.displacement.state_dependence import depends_on_state, stands_out
 from cmerl.transitions import Transitions

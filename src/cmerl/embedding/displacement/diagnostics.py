@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cmerl.embedding.displacement.dynamics import Dynamics, Shape
+from cmerl.embedding.displacement.dynamics import Dynamics
+from cmerl.embedding.displacement.kernel_choice import Shape
 from cmerl.kernels.fitting import Fit
 
 FloatArray = NDArray[np.float64]

@@ -15,10 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cmerl.embedding.displacement.diagnostics import explained, kernels_in_words, rounded
-from cmerl.embedding.displacement.dynamics import Dynamics, Shape
+from cmerl.embedding.displacement.dynamics import Dynamics
 from cmerl.embedding.displacement.evidence import smoother_weights
 from cmerl.embedding.displacement.given_reward import TransitionReward
 from cmerl.embedding.displacement.grid import DisplacementGrid, DisplacementView, Target
+from cmerl.embedding.displacement.kernel_choice import Shape
 from cmerl.embedding.displacement.landmarks import choose_landmarks
 from cmerl.embedding.displacement.learner import Learner
 from cmerl.embedding.displacement.settings import DisplacementSettings

@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cmerl.embedding.compressed.sample_error import transition_arrays, transitions_of
-from cmerl.embedding.displacement.dynamics import Dynamics, Shape, fit_reward, fit_shape
+from cmerl.embedding.displacement.dynamics import Dynamics
 from cmerl.embedding.displacement.given_reward import GivenRewardDynamics, TransitionReward
+from cmerl.embedding.displacement.kernel_choice import Shape, fit_reward, fit_shape
 from cmerl.embedding.displacement.open_loop import open_loop_depth
 from cmerl.embedding.displacement.regression import farthest_points
 from cmerl.embedding.displacement.reward_surprise import misjudges_rewards
@@ -111,7 +112,8 @@ class Learner:
         Returns:
             Whether it was chosen.
         """
-        if self._shape is None or self._shape.reward is not None or self._reward is not None or not self.places_pay:
+        waits = self._shape is not None and self._shape.reward is None and self._reward is None and self.places_pay
+        if not waits or np.isinf(self.settings.reward_surprise):
             return False
         self._fit_rewards()
         self._dynamics = None

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from cmerl.embedding.displacement.dynamics import Dynamics, Motion
+from cmerl.embedding.displacement.dynamics import Dynamics
+from cmerl.embedding.displacement.motion import Motion
 
 
 def misjudges_rewards(dynamics: Dynamics, batch: Motion, *, most: float) -> bool:

@@ -43,7 +43,8 @@ class DisplacementSettings:
         usual_steps: an end pays if it brings more than so many steps do on average.
         end_radius: standard deviations around the ends seen within which ends that pay are expected.
         reward_surprise: mean squared error of rewards that are yet to be learned, over the variance of those seen,
-            beyond which their kernel is chosen anew at once.
+            beyond which their kernel is chosen anew at once; with infinity the first reward of a place does not call
+            for a kernel either, before the data have doubled.
         depths: least and most steps that a search looks ahead.
         state_dependence: whether rewards count as all alike while the action alone explains them.
         open_loop_error: standard deviations of the state by which predictions may be wrong at that depth.

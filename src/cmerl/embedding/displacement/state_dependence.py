@@ -10,7 +10,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from cmerl.embedding.displacement.dynamics import Motion, reward_rows, starting_at, varies
+from cmerl.embedding.displacement.kernel_choice import reward_rows, starting_at
+from cmerl.embedding.displacement.motion import Motion, varies
 from cmerl.embedding.displacement.settings import DisplacementSettings
 from cmerl.kernels.fitting import Fit, fit
 from cmerl.linalg import Cholesky

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from cmerl.embedding.displacement.dynamics import Motion, varies
 from cmerl.embedding.displacement.given_reward import TransitionReward
+from cmerl.embedding.displacement.motion import Motion, varies
 from cmerl.transitions import Points, Transitions
 
 FloatArray = NDArray[np.float64]

@@ -1,0 +1,102 @@
+"""Kernels of displacements and rewards: the rows and starts that they are chosen from, and what they resolve."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from cmerl.embedding import DisplacementEmbedding
+from cmerl.embedding.displacement.kernel_choice import fit_shape, reward_rows, rows_to_fit
+from cmerl.embedding.displacement.motion import Motion
+from cmerl.embedding.displacement.settings import DisplacementSettings
+from cmerl.transitions import Transitions
+
+SETTINGS = DisplacementSettings(fit_rows=100)
+
+
+def motion(n: int = 150, seed: int = 0) -> Motion:
+    """One column moves by the action, one with the other, one never; the reward is that of the next state."""
+    rng = np.random.default_rng(seed)
+    x, a = rng.normal(size=(n, 3)), rng.uniform(-1, 1, (n, 1))
+    x[:, 2] = 0.0
+    y = x + np.hstack([0.1 * a, 0.1 * np.sin(3 * x[:, :1]), np.zeros((n, 1))])
+    return Motion(x, a, y, np.sin(8 * y[:, 0]), np.zeros(n, dtype=bool))
+
+
+def test_each_output_has_lengthscales_of_its_own_and_a_constant_column_none() -> None:
+    shape = fit_shape(motion(), SETTINGS)
+    by_action, by_state, still = shape.displacement
+    assert still is None
+    assert by_action is not None
+    assert by_state is not None
+    assert by_state.lengthscales[0] < by_action.lengthscales[0]
+    assert by_action.lengthscales[3] < by_state.lengthscales[3]
+    assert shape.reward_at_next
+
+
+def test_a_fit_begins_where_the_last_one_ended() -> None:
+    first = fit_shape(motion(), SETTINGS)
+    again = fit_shape(motion(), SETTINGS, first)
+    for one, other in zip(first.displacement[:2], again.displacement[:2], strict=True):
+        assert one is not None
+        assert other is not None
+        assert other.evidence >= one.evidence - 1e-6
+
+
+def path(seed: int, push: float) -> Transitions:
+    """A walk that swings: the action pushes, and the second column pulls back."""
+    rng, x, rows = np.random.default_rng(seed), np.zeros(2), []
+    for _ in range(120):
+        a = rng.integers(2)
+        y = x + np.array([0.2 * x[1], push * (2 * a - 1) - 0.2 * np.sin(x[0])])
+        rows.append((*x, a, *y))
+        x = y
+    table = np.array(rows)
+    return Transitions.of(table[:, :3], table[:, 3:], table[:, 0])
+
+
+def test_a_search_from_one_start_may_take_all_for_noise_and_from_two_it_does_not() -> None:
+    """The second column moves by ±0.1 − 0.2 sin x: nothing of it is noise."""
+    ridges = {}
+    for starts in ((2.0,), (2.0, 0.5)):
+        settings = DisplacementSettings(starts=starts)
+        found = DisplacementEmbedding(np.arange(2.0)[:, None], categorical=True, settings=settings)
+        found.update(path(0, 0.1))
+        ridges[starts] = found.shape.displacement[1].ridge
+        missed = found.residuals(path(1, 0.1))[:, 1]
+        assert bool(np.abs(missed).max() < 0.01) is (len(starts) == 2)
+    assert ridges[(2.0,)] > 0.1
+    assert ridges[(2.0, 0.5)] < 1e-4
+
+
+def test_kernels_are_fitted_to_rows_spread_in_time_rare_and_late() -> None:
+    rows = rows_to_fit(1000, np.array([3, 7, 401]), 60)
+    assert len(rows) <= 60
+    assert {3, 7, 401, *range(980, 1000)} <= set(rows.tolist())
+    assert np.diff(rows).max() <= 60
+
+
+def test_kernels_of_rewards_are_fitted_to_usual_rare_and_late_transitions() -> None:
+    rewards = np.zeros(1000)
+    rewards[[10, 500]] = 7.0, -7.0
+    rows = reward_rows(rewards, 60)
+    assert len(rows) <= 60
+    assert {10, 500, *range(980, 1000)} <= set(rows.tolist())
+    assert np.diff(rows).max() <= 60  # and nowhere in time is there a gap
+    np.testing.assert_array_equal(reward_rows(rewards[:15], 60), np.arange(15))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_kernel_of_rewards_resolves_a_spot(seed: int) -> None:
+    """A bell of width 0.15 that a single path crosses: from a smooth start it is taken for noise."""
+    rng = np.random.default_rng(seed)
+    x = rng.uniform(-1.7, 1.7, (500, 3))
+    x[:12, :2] = np.linspace(-0.5, 0.5, 12)[:, None]
+    rewards = np.exp(-0.5 * np.square(x[:, :2] / 0.15).sum(axis=1))
+    found = fit_shape(
+        Motion(x, np.zeros((500, 1)), x + 0.1, rewards, np.zeros(500, dtype=bool)), DisplacementSettings()
+    ).reward
+    assert found is not None
+    assert np.all(found.lengthscales[:2] < 0.3)
+    assert found.lengthscales[2] > 3.0
+    assert found.ridge < 1e-3
