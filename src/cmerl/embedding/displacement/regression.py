@@ -52,7 +52,7 @@ def _squares(X: FloatArray, norms: FloatArray, i: int) -> FloatArray:
     return squares
 
 
-def independent_points(X: FloatArray, count: int, *, implied: float = 1e-4) -> IntArray:
+def independent_points(X: FloatArray, count: int, *, implied: float = 1e-3) -> IntArray:
     """Rows of X (n, d), at most so many, that span all of it with RBF functions of width 1.
 
     Args:
