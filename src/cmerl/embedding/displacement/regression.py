@@ -52,7 +52,7 @@ def _squares(X: FloatArray, norms: FloatArray, i: int) -> FloatArray:
     return squares
 
 
-def independent_points(X: FloatArray, count: int, *, implied: float = 1e-3) -> IntArray:
+def independent_points(X: FloatArray, count: int, *, implied: float = 1e-6) -> IntArray:
     """Rows of X (n, d), at most so many, that span all of it with RBF functions of width 1.
 
     Args:
@@ -62,6 +62,15 @@ def independent_points(X: FloatArray, count: int, *, implied: float = 1e-3) -> I
     """
     rows, _ = farthest_points(X, count, apart=1e-3)
     return np.asarray(rows[pivoted_rows(RBFFeatures(X[rows])(X[rows]), implied)])
+
+
+def regression_centres(X: FloatArray, count: int) -> IntArray:
+    """Rows of X (n, d), at most so many, that a regression with RBF functions of width 1 needs.
+
+    Half as many as span all of it, and predictions hardly differ. Novelty needs all of them: with fewer, places that
+    nobody has visited seem known.
+    """
+    return independent_points(X, count, implied=1e-3)
 
 
 class Novelty:
