@@ -42,7 +42,7 @@ def test_damaged_files_are_refused(agent: cmerl.CMERL, value: str, tmp_path: Pat
         ({}, {"pays": arrays["pays"][::-1] + np.array([1.0, 0.0])}),
     ]
     wrong += [({name: "much"}, {}) for name in set(said) - {"seed", "categorical", "reward_at_next"}]
-    optional = {"action_low", "action_high", "limits", "ended", "within"}
+    optional = {"action_low", "action_high", "limits", "ended"}
     wrong += [({}, {name: None}) for name in set(arrays) - optional]
     sides = {name for name in set(arrays) - optional if arrays[name].size}
     wrong += [({}, {name: arrays[name][..., :-1]}) for name in sides]

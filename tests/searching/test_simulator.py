@@ -85,13 +85,6 @@ def test_without_a_limit_the_nearest_state_decides() -> None:
     np.testing.assert_array_equal(rewards[over], [7.0, 7.0, 8.0])
 
 
-@pytest.mark.parametrize(("within", "found"), [(np.inf, True), (2.0, True), (0.5, False)])
-def test_beyond_a_distance_from_all_ends_seen_there_is_none(within: float, found: bool) -> None:
-    ends = Ends(np.array([[2.0, 0.0], [2.5, 1.0]]), np.zeros(2), np.zeros((1, 2)), None, within)
-    over, _ = ends(np.array([[4.0, 0.5], [2.2, 0.5]]))
-    np.testing.assert_array_equal(over, [found, True])  # the box around the ends is always near
-
-
 def test_a_step_moves_by_the_regression_within_bounds_and_pays_within_what_was_seen() -> None:
     one = np.ones((1, 1), np.float32)
 

@@ -45,7 +45,6 @@ class TerminalSettings:
         longest: steps after which a reward hardly counts: γ = 1 − 1/min(H, longest).
         least_ridge: of the regressions.
         lengthscales: the least of V, in standard deviations of the state, and in radii that landmarks cover.
-        apart: the least distance between landmarks.
     """
 
     landmarks: int = 400
@@ -61,7 +60,6 @@ class TerminalSettings:
     longest: int = 100
     least_ridge: float = 0.01
     lengthscales: tuple[float, float] = (0.5, 2.0)
-    apart: float = 0.02
 
     def discount(self, horizon: int) -> float:
         """γ."""
@@ -140,7 +138,7 @@ def _landmarks(
     near = near if over is None else near & ~over
     points = np.vstack([x, y[near].astype(np.float64)])
     origin = np.append(np.arange(len(x)), np.repeat(some, k)[near])
-    wide, radius = farthest_points(points, 2 * settings.landmarks // 3, apart=settings.apart)
+    wide, radius = farthest_points(points, 2 * settings.landmarks // 3)
     recent = max(0, len(x) - 3 * dynamics.latest_length)
     rows = np.union1d(wide, rng.integers(recent, len(x), settings.landmarks // 3))
     return points[rows], origin[rows], radius

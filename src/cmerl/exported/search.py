@@ -162,8 +162,7 @@ def ends_of(arrays: Arrays) -> Ends | None:
     if "ended" not in arrays:
         return None
     limits = [(low, high) for low, high in arrays["limits"]] if "limits" in arrays else None
-    within = float(arrays["within"][0]) if "within" in arrays else np.inf
-    return Ends(arrays["ended"], arrays["end_rewards"], arrays["alive"], limits, within)
+    return Ends(arrays["ended"], arrays["end_rewards"], arrays["alive"], limits)
 
 
 def fitted_value(arrays: Arrays, about: dict[str, Any]) -> Callable[[SingleArray, int], SingleArray]:

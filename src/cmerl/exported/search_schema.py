@@ -72,8 +72,6 @@ def _check_model(arrays: Arrays, d: int, e: int) -> None:
         shape(arrays, "alive", (None, d), "f")
         if "limits" in arrays:
             shape(arrays, "limits", (None, 2, d), "f")
-        if "within" in arrays:
-            need(bool(shape(arrays, "within", (1,), "f")[0] >= 0), "its ends have no bounds")
 
 
 def _check_fitted(about: dict[str, Any], arrays: Arrays, d: int) -> None:

@@ -103,29 +103,15 @@ class Ends:
         alive: some of those that did not (m, d).
         limits: that all of the former have crossed and none of the latter; None if there are none: then the nearer
             of both decides.
-        within: distance from the box around all ends seen beyond which there is none.
     """
 
     ended: FloatArray
     rewards: FloatArray
     alive: FloatArray
     limits: Sequence[Limit] | None
-    within: float = np.inf
 
     def __call__(self, y: NDArray[Any]) -> tuple[BoolArray, FloatArray]:
         """Whether states (q, d) have ended, and where they have, the reward of the nearest end (q,)."""
-        ended, rewards = self._crossed(y)
-        if self.within < np.inf and ended.any():
-            lower, upper = self._box
-            ended &= np.all((y >= lower) & (y <= upper), axis=1)
-        return ended, rewards
-
-    @cached_property
-    def _box(self) -> tuple[FloatArray, FloatArray]:
-        return self.ended.min(axis=0) - self.within, self.ended.max(axis=0) + self.within
-
-    def _crossed(self, y: NDArray[Any]) -> tuple[BoolArray, FloatArray]:
-        """The same, however far from the ends seen."""
         if self.limits is None:
             to_ends = _squared_distances(y, self.ended)
             to_alive = _squared_distances(y, self.alive).min(axis=1, initial=np.inf)

@@ -8,7 +8,7 @@ import pytest
 from cmerl.embedding import DisplacementEmbedding
 from cmerl.embedding.displacement.motion import Motion
 from cmerl.embedding.displacement.settings import DisplacementSettings
-from cmerl.embedding.displacement.state_dependence import depends_on_state, stands_out
+from cmerl.embedding.displacement.state_dependence import depends_on_state
 from cmerl.transitions import Transitions
 
 
@@ -35,7 +35,7 @@ def motion(seed: int, kind: str) -> Motion:
         "a place": np.exp(-np.square(x).sum(axis=1)) - 0.1 * a[:, 0] ** 2,
         "a place beside large costs": -0.05 * np.sqrt(np.square(x).sum(axis=1)) - 2.0 * a[:, 0] ** 2,
         "a place in the wind": x[:, 0] - (a[:, 0] + 0.5 * noise) ** 2,
-        "a spot": 1.0 * np.isin(np.arange(len(x)), [200, 201]) - 0.1 * a[:, 0] ** 2,
+        "a spot": 1.0 * (np.abs(x).max(axis=1) < 0.4) - 0.1 * a[:, 0] ** 2,
     }[kind]
     return Motion(x, a, y, rewards, np.zeros(len(x), dtype=bool))
 
@@ -66,20 +66,6 @@ def test_units_of_rewards_do_not_matter(kind: str, unit: float) -> None:
     assert depends_on_state(scaled, DisplacementSettings()) == kind.startswith("a ")
 
 
-def test_few_stand_out_if_they_are_farther_from_the_others_than_these_from_one_another() -> None:
-    others = np.linspace(0.0, 1.0, 50)
-
-    def found(*few: float, eligible: bool = True) -> bool:
-        return stands_out(np.append(others, few), np.full(50 + len(few), eligible), most=0.1)
-
-    assert found(2.1, 2.2)
-    assert found(-1.1, -1.2, -5.0)
-    assert not found(1.9, 2.0)
-    assert not found(2.1)  # one proves nothing
-    assert not found(2.1, 2.2, eligible=False)
-    assert not found(*[5.0] * 20)  # so many are not few
-
-
 def test_an_action_that_nobody_else_took_is_no_place_that_pays() -> None:
     data = motion(0, "effort")
     a = 0.1 * data.a
@@ -99,11 +85,3 @@ def test_without_the_rule_any_difference_counts() -> None:
     effort = -0.1 * a[:, 0] ** 2
     assert learned(effort, settings=DisplacementSettings(state_dependence=False)).places_pay
     assert learned(effort, reward=lambda x, a, y: -0.1 * a[:, 0] ** 2).places_pay  # it says all that there is
-
-
-@pytest.mark.parametrize("seed", [1, 4])
-def test_a_spot_that_the_likelihood_overlooks_stands_out_unless_that_rule_is_off(seed: int) -> None:
-    """On three of the first five walks the likelihood notices it, too."""
-    data = motion(seed, "a spot")
-    assert depends_on_state(data, DisplacementSettings())
-    assert not depends_on_state(data, DisplacementSettings(reward_resolution=np.inf))

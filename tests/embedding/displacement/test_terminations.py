@@ -52,16 +52,3 @@ def test_ends_in_the_middle_are_told_by_the_nearest_neighbour() -> None:
     flags, rewards = terminations(ended, np.array([5.0]), alive)(np.array([[0.0, 0.1], [0.9, 0.9]]))
     assert flags.tolist() == [True, False]
     assert rewards[0] == 5.0
-
-
-def test_welcome_ends_are_expected_only_around_those_seen() -> None:
-    """A goal of radius 1 at (3, 0): beyond it on the right, or far above it, there is no end."""
-    rng = np.random.default_rng(0)
-    ended = np.array([3.0, 0.0]) + rng.uniform(-0.5, 0.5, (6, 2))
-    alive = rng.uniform([-3.0, -3.0], [2.0, 3.0], (200, 2))
-    far = np.array([[9.0, 0.0], [3.0, 5.0]])
-    everywhere, around = terminations(ended, np.ones(6), alive), terminations(ended, np.ones(6), alive, within=0.5)
-    assert everywhere(far)[0].all()
-    assert not around(far)[0].any()
-    assert around(ended)[0].all()
-    assert not around(alive)[0].any()

@@ -13,9 +13,10 @@ from cmerl.model_selection import Selection
 from cmerl.optimism import PrizeCeiling
 
 RETIRED = {
-    "DisplacementSettings": {"far"},
+    "DisplacementSettings": {"end_radius", "far", "few_rewards", "reward_resolution"},
     "PrizeCeiling": {"hope", "margin"},
     "Refined": {"difference", "known"},
+    "TerminalSettings": {"apart"},
     "Selection": {"discount", "fewest_to_judge", "most_noise", "saturation", "search_landmarks", "shrinking"},
 }
 """Settings that saved agents may still name, and that no rule reads any more."""

@@ -89,8 +89,7 @@ class Dynamics:
             return None
         usual = float(data.r[~data.ended].mean()) if len(ends) < len(data) else 0.0
         self.ends_pay = float(ends.r.mean()) > settings.usual_steps * usual
-        within = settings.end_radius if self.ends_pay else np.inf
-        return terminations(ends.y, ends.r, data.y[~data.ended], settings.survivors, within=within)
+        return terminations(ends.y, ends.r, data.y[~data.ended], settings.survivors)
 
     def _range_over(self, actions: FloatArray) -> None:
         self._moves, self._rewards = self._move.of_actions(actions), self._reward.of_actions(actions)

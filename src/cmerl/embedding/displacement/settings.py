@@ -41,16 +41,12 @@ class DisplacementSettings:
         smoothness: lengthscale of V over the distance between landmarks.
         survivors: states kept to tell terminations from.
         usual_steps: an end pays if it brings more than so many steps do on average.
-        end_radius: standard deviations around the ends seen within which ends that pay are expected.
         reward_surprise: mean squared error of rewards that are yet to be learned, over the variance of those seen,
             beyond which their kernel is chosen anew at once; with infinity the first reward of a place does not call
             for a kernel either, before the data have doubled.
         depths: least and most steps that a search looks ahead.
         state_dependence: whether rewards count as all alike while the action alone explains them.
         open_loop_error: standard deviations of the state by which predictions may be wrong at that depth.
-        reward_resolution: share of the range of rewards that must be left, after what actions explain, for a reward
-            to stand out.
-        few_rewards: share of the rewards that may stand out; if they are more, they are no exception.
         outliers: transitions that regressions of displacements leave out.
     """
 
@@ -64,11 +60,8 @@ class DisplacementSettings:
     smoothness: float = 4.0
     survivors: int = 400
     usual_steps: int = 100
-    end_radius: float = 0.5
     reward_surprise: float = 2.0
     depths: tuple[int, int] = (8, 22)
     open_loop_error: float = 0.3
     state_dependence: bool = True
-    reward_resolution: float = 0.05
-    few_rewards: float = 0.1
     outliers: OutlierSettings = field(default_factory=OutlierSettings)

@@ -1,8 +1,4 @@
-"""Terminations: beyond limits that no other state has crossed, else by the nearest neighbour.
-
-Few terminations leave much open, and the worse case is assumed. Costly ones lie everywhere beyond a limit. Ones
-that pay lie only near those seen: a plan would otherwise look for them far away, where there may be none.
-"""
+"""Terminations: beyond limits that no other state has crossed, else by the nearest neighbour."""
 
 from __future__ import annotations
 
@@ -45,9 +41,7 @@ def _nearest(ended: FloatArray, bound: FloatArray, sign: int) -> FloatArray:
     return np.asarray(bound + sign * np.where(beyond > 0, beyond, np.inf).min(axis=0, initial=np.inf))
 
 
-def terminations(
-    ended: FloatArray, rewards: FloatArray, alive: FloatArray, survivors: int = 400, *, within: float = np.inf
-) -> Ends:
+def terminations(ended: FloatArray, rewards: FloatArray, alive: FloatArray, survivors: int = 400) -> Ends:
     """The termination rule of states, and its reward.
 
     Args:
@@ -55,10 +49,8 @@ def terminations(
         rewards: what that paid (n,).
         alive: states that did not (m, d).
         survivors: most of those that are kept to tell ends from.
-        within: distance from the box around ``ended`` within which states may end, where ends pay; infinite
-            where it costs.
     """
     if not len(alive):
-        return Ends(ended, rewards, alive, None, within)
+        return Ends(ended, rewards, alive, None)
     kept = alive[farthest_points(alive, survivors, apart=0.05)[0]]
-    return Ends(ended, rewards, kept, find_limits(ended, alive), within)
+    return Ends(ended, rewards, kept, find_limits(ended, alive))
