@@ -95,9 +95,10 @@ class StackedRegression:
         together = np.hstack(list(coef))  # one product for all actions is quicker than one for each
 
         def predict(states: FloatArray) -> FloatArray:
+            if states.ndim == 3:  # one action after the other: kernels of all at once would take too much memory
+                each = zip(states, coef, strict=True)
+                return np.stack([mean + stacked_kernels(x - origin, W, exp=np.float32) @ own for x, own in each])
             K = stacked_kernels(states - origin, W, exp=np.float32)
-            if states.ndim == 3:
-                return np.asarray(mean + K @ coef)
             found = (K @ together).reshape(len(states), len(coef), -1)
             return np.asarray(mean + found.transpose(1, 0, 2))
 
