@@ -5,7 +5,7 @@
     python benchmarks/ablation.py --jobs 2                          # two runs at a time
     python benchmarks/ablation.py --table                           # only what benchmarks/results/ablation.json holds
 
-Runs that are held are not repeated: whenever the default has changed, remove the file first.
+Runs in the results file are not repeated. Delete the file when the default has changed.
 
 A row gives, for each task, the mean paired difference (rule off minus default) with its standard error, and the
 processor time of a run without the rule over that of the default. What is worse or better without the rule beyond one
@@ -210,7 +210,7 @@ RULES: dict[str, Rule] = {
     "rougher values": Rule(SMOOTH, {"displacement.smoothness": 2.0}),
     "few survivors to tell ends from": Rule(("CartPole", "MountainCar", "goal only"), {"displacement.survivors": 50}),
     "ends that pay are as costly as others": Rule(
-        ("MountainCar", "goal only", "wind"), {"displacement.usual_steps": 10**9}
+        ("MountainCar", "goal only", "wind"), {f"{TERMINAL}.pessimism": 1.0}, about=("displacement.usual_steps",)
     ),
     "no new kernel of rewards before the data have doubled": Rule(
         ("PBall2D", "PILCO", "goal only"), {"displacement.reward_surprise": np.inf}
@@ -257,11 +257,15 @@ def play(wanted: list[tuple[str, str, int]], jobs: int) -> None:
     workers = {"mp_context": get_context("spawn"), "initializer": end_with, "initargs": (os.getpid(),)}
     with ProcessPoolExecutor(jobs, **workers) as pool:
         futures = {pool.submit(score, *run): run for run in missing}
-        for i, done in enumerate(as_completed(futures), start=1):
-            name = key(*futures[done])
-            held[name] = done.result()
-            RESULTS.write_text(json.dumps(held, indent=0, sort_keys=True) + "\n")
-            print(f"{i} of {len(futures)}: {name}, {held[name][1]:.0f} s", flush=True)
+        try:
+            for i, done in enumerate(as_completed(futures), start=1):
+                name = key(*futures[done])
+                held[name] = done.result()
+                RESULTS.write_text(json.dumps(held, indent=0, sort_keys=True) + "\n")
+                print(f"{i} of {len(futures)}: {name}, {held[name][1]:.0f} s", flush=True)
+        except BaseException:
+            pool.shutdown(cancel_futures=True)  # a run that fails is told at once
+            raise
 
 
 def score(rule: str, name: str, seed: int) -> tuple[float, float]:
