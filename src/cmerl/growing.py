@@ -15,9 +15,9 @@ T = TypeVar("T", np.float64, np.intp)
 
 
 def doubled(n: int, before: int) -> bool:
-    """The clock of all choices: kernels, dictionaries, models and actors are chosen anew when the data have doubled.
+    """True if the data have doubled since the last choice: the clock of kernels, dictionaries, models and actors.
 
-    So the number of choices grows with the logarithm of the data, and each sees as much new as old.
+    The number of choices grows with the logarithm of the data, and each sees as much new as old.
 
     Args:
         n: transitions now.

@@ -313,6 +313,28 @@ def test_a_displacement_that_fails_to_learn_is_as_before(monkeypatch: pytest.Mon
     assert embedding.n == 300
 
 
+def test_a_displacement_that_fails_to_learn_the_first_rewards_of_a_place_is_as_before(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rng = np.random.default_rng(0)
+    states = np.vstack([rng.uniform(size=(200, 2)), 2.0 + rng.uniform(size=(60, 2))])
+    Z = np.hstack([states, rng.integers(0, 2, (260, 1))])
+    data = Transitions.of(Z, states + 0.05, (np.abs(states - 2.5).max(axis=1) < 0.3).astype(float))
+    embedding = DisplacementEmbedding(ACTIONS, categorical=True)
+    embedding.update(data[:200])
+    embedding.update(data[200:])
+    before, view = embedding.arrays(), embedding.view
+    with monkeypatch.context() as broken:
+        broken.setattr(learner, "fit_reward", lambda *_, **__: (_ for _ in ()).throw(MemoryError("no room")))
+        with pytest.raises(MemoryError):
+            embedding.end_episode()
+    assert embedding.view is view
+    for key, array in embedding.arrays().items():
+        np.testing.assert_array_equal(array, before[key])
+    embedding.end_episode()
+    assert embedding.shape.reward is not None
+
+
 @pytest.mark.parametrize("name", holders(Failing()))
 def test_no_interrupt_at_any_line_leaves_half_an_update(name: str) -> None:
     """Ctrl-C at random lines of the code itself, not only in the kernel."""

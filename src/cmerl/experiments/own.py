@@ -47,7 +47,7 @@ def check_sendable(parts: Mapping[str, Callable[..., Any]], environment: str) ->
             why = f"{type(error).__name__}: {error}".splitlines()[0]
             raise InputError(
                 f"{what} {name.removeprefix(f'{HANDED}:')!r} cannot be sent to another process ({why}): pass a name, "
-                "put it into a module, or let it make what cannot be pickled when it is called"
+                "put it into a module, or create what cannot be pickled inside the call"
             ) from error
 
 

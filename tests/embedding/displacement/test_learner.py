@@ -78,6 +78,16 @@ def test_the_first_rewards_of_a_place_are_learned_when_the_episode_ends() -> Non
     found.end_episode()
     assert found.shape.reward is kernel
 
+    patient = DisplacementEmbedding(
+        np.arange(2.0)[:, None], categorical=True, settings=DisplacementSettings(reward_surprise=np.inf)
+    )
+    patient.update(batch(0, 300, 0.0))
+    patient.update(batch(1, 60, 2.0))
+    patient.end_episode()
+    assert patient.shape.reward is None
+    patient.update(batch(2, 240, 2.0))  # the data have doubled
+    assert patient.shape.reward is not None
+
 
 def test_rewards_that_are_misjudged_call_for_a_new_kernel_and_others_do_not() -> None:
     def batch(seed: int, n: int, lo: float, hi: float) -> Transitions:
@@ -133,7 +143,7 @@ def test_what_is_saved_is_restored_and_goes_on_alike() -> None:
     again.restore(found.arrays())
     for one in (found, again):
         one.absorb(path(2, 0.1))
-        one.end_episode()
+        one.fit_rewards()
     saved, other = found.arrays(), again.arrays()
     assert saved.keys() == other.keys()
     for name, array in saved.items():

@@ -13,7 +13,7 @@ from cmerl.model_selection import Selection
 from cmerl.optimism import PrizeCeiling
 
 RETIRED = {
-    "DisplacementSettings": {"end_radius", "far", "few_rewards", "reward_resolution"},
+    "DisplacementSettings": {"end_radius", "far"},
     "PrizeCeiling": {"hope", "margin"},
     "Refined": {"difference", "known"},
     "TerminalSettings": {"apart"},

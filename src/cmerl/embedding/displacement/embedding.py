@@ -78,8 +78,9 @@ class DisplacementEmbedding:
 
     def end_episode(self) -> None:
         """Choose the kernel of rewards if the episode has shown the first that depend on the state."""
-        with all_or_nothing(self):
-            if self._learner.end_episode():
+        if self._learner.rewards_wait:
+            with all_or_nothing(self):
+                self._learner.fit_rewards()
                 self._view = self._grid = None
 
     # --- on disk ---

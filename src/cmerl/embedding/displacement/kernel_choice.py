@@ -123,7 +123,7 @@ def _fit(
     leave_out: OutlierSettings | None = None,
     most_steps: int = 30,
 ) -> Fit | None:
-    """For one output (n,), without outliers if it is said what they are; None if it does not vary."""
+    """For one output (n,); None if it does not vary. Outliers by ``leave_out`` are dropped."""
     spread = float(y.std())
     if not varies(spread, max(float(np.abs(y).max()), 1.0)):
         return None

@@ -1,4 +1,4 @@
-"""What a displacement model learns, and when: data, scales and kernels.
+"""Learner of a displacement model: its data, scales and kernels, and when they are chosen.
 
 Scales and kernels are chosen whenever the data have doubled. The kernel of rewards is chosen at once where it
 misjudges new ones.
@@ -98,30 +98,26 @@ class Learner:
                 self.units.motion(self._data), self.settings, self._shape, reward=self._reward is None
             )
         elif misjudged:
-            self._fit_rewards()
+            self.fit_rewards()
         known = self.places_pay and self._fitted_at < self.n  # little data may deceive: it is asked again
         self.places_pay = known or self._rewards_differ()
         self._dynamics = None
 
-    def end_episode(self) -> bool:
-        """Choose the kernel of rewards if the episode has shown the first that depend on the state.
+    @property
+    def rewards_wait(self) -> bool:
+        """Whether the end of the episode calls for a kernel of rewards: the first ones of a place were seen.
 
         Inside the episode they may be the tail of more: were they fitted at once, exploring would end there. After it
         they must be fitted: a model without them would search for nothing until the data have doubled.
-
-        Returns:
-            Whether it was chosen.
         """
-        waits = self._shape is not None and self._shape.reward is None and self._reward is None and self.places_pay
-        if not waits or np.isinf(self.settings.reward_surprise):
-            return False
-        self._fit_rewards()
-        self._dynamics = None
-        return True
+        unknown = self._shape is not None and self._shape.reward is None and self._reward is None
+        return unknown and self.places_pay and bool(np.isfinite(self.settings.reward_surprise))
 
-    def _fit_rewards(self) -> None:
+    def fit_rewards(self) -> None:
+        """Choose the kernel of rewards anew."""
         found = fit_reward(self.units.motion(self.data), self.settings)
         self._shape = replace(self.shape, reward=found[0], reward_at_next=found[1])
+        self._dynamics = None
 
     def _rewards_differ(self) -> bool:
         """Whether rewards differ between states, as far as is known; a function that is given knows all states."""
@@ -130,10 +126,7 @@ class Learner:
         return depends_on_state(self.units.motion(self.data), self.settings)
 
     def _misjudges_rewards(self, batch: Transitions) -> bool:
-        """Whether rewards that are yet to be learned are predicted far worse than by the mean of all before.
-
-        The first that differ may be the tail of more: were they fitted at once, the search would end there.
-        """
+        """See ``misjudges_rewards``; the first rewards of a place wait for the end of the episode."""
         if self._shape is None or self._shape.reward is None:
             return False
         return misjudges_rewards(self.dynamics, self.units.motion(batch), most=self.settings.reward_surprise)

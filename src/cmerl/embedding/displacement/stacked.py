@@ -29,7 +29,7 @@ class StackedRegression:
         Y: outputs (n, p).
         fits: lengthscales and ridge of every column, or None.
         centres: most centres of a column.
-        leave_out: which rows are outliers, and dropped: one collision would spoil the fit; None keeps all.
+        leave_out: defines outliers, which are dropped (one collision would spoil the fit); None keeps all rows.
         prior: what is predicted far from all data (p,); the mean by default.
 
     Attributes:

@@ -42,7 +42,7 @@ class Units:
 
     @property
     def action_gap(self) -> float:
-        """By how much features of actions are stretched where novelty is measured: names have nothing in common."""
+        """How much action features are stretched where novelty is measured: categories have nothing in common."""
         return 100.0 if self.categorical else 1.0
 
     @property
@@ -51,7 +51,7 @@ class Units:
         return self.features(self.actions)
 
     def features(self, actions: FloatArray) -> FloatArray:
-        """Features of actions (n, e): names become unit vectors, quantities stay as they are."""
+        """Features of actions (n, e): categories become unit vectors, quantities stay as they are."""
         if not self.categorical:
             return actions
         return np.asarray(np.all(actions[:, None] == self.actions[None], axis=2), dtype=np.float64)
