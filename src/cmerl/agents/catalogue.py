@@ -96,7 +96,8 @@ def _check_factory(name: str, factory: Any) -> None:
     except TypeError:
         raise InputError(
             f"agent {name!r} must take (env, *, horizon, seed), and takes {signature}: pass a name of "
-            "cmerl.agents.names(), an Agent class, a callable with that signature, or cmerl.agents.from_function(f) for f(obs)"
+            "cmerl.agents.names(), an Agent class, a callable with that signature, or "
+            "cmerl.agents.from_function(f) for f(obs)"
         ) from None
 
 

@@ -151,7 +151,7 @@ def _interrupts_blocked() -> Iterator[None]:
 
 
 def end_with(driver: int) -> None:
-    """End this process when its parent ends, even if that is killed: by a signal on Linux, and by a thread that polls.
+    """End this process when its parent ends, even if that is killed: a signal on Linux, and a thread that polls.
 
     Args:
         driver: the process id of the parent, which the parent passes: it may be gone when this is called.
