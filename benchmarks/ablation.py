@@ -101,7 +101,7 @@ TASKS = {
     "swing-up": Task(world("CartPoleSwingUp"), 6, 2),
     "Reacher": Task(lambda: gymnasium.make("Reacher-v5"), 8, 4),
 }
-SMOOTH = ("MountainCar", "PETS", "Reacher")
+SMOOTH = ("MountainCar", "Pendulum", "Reacher")
 FINITE = ("RiverSwim", "GridWorld", "FrozenLake")
 DIRECT = ("PBall2D", "TwoRooms", "LQ, direct")
 COLOURED = ("PBall2D, coloured", "TwoRooms, coloured", "LQ, coloured")
@@ -197,7 +197,7 @@ RULES: dict[str, Rule] = {
     "half the centres": Rule(SMOOTH, {"displacement.centres": 100}),
     "likelihood of half the rows": Rule(SMOOTH, {"displacement.fit_rows": 100}),
     "kernels from a smooth start only": Rule(
-        ("PBall2D", "Pendulum", "PILCO", "MountainCar"), {"displacement.starts": (2.0,)}
+        ("PBall2D", "Pendulum", "PILCO", "Reacher"), {"displacement.starts": (2.0,)}
     ),
     "no outliers left out": Rule(
         SMOOTH, {f"{OUTLIERS}.far": np.inf}, about=tuple(f"{OUTLIERS}.{name}" for name in ("least", "most"))
