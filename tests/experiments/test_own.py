@@ -137,3 +137,6 @@ def test_what_cannot_be_sent_to_a_worker_is_refused_before_anything_is_written(t
     with pytest.raises(InputError, match=r"^environment 'river' cannot be sent to another process"):
         experiments.run(envs=[river], agents=["random"], **run)
     assert not (tmp_path / "run").exists()
+    experiments.run(RIVER, agents=["random"], **run)
+    with pytest.raises(InputError, match=r"^environment 'river' cannot be sent to another process"):
+        experiments.resume(tmp_path / "run", envs=[river])

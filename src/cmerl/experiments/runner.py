@@ -87,9 +87,10 @@ def resume(
         envs: likewise.
     """
     for part in agents:
-        own.name_of(part, "agent")
+        own.check_sendable({own.name_of(part, "agent"): part}, "")
     for part in envs:
-        own.name_of(part, "environment")
+        name = own.name_of(part, "environment")
+        own.check_sendable({name: part}, name)
     return _go(RunDirectory(directory), callbacks, progress, jobs, Consent(address, tuple(allow_env_modules)))
 
 

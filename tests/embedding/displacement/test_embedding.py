@@ -214,3 +214,15 @@ def test_a_single_state_action_is_as_new_as_it_is_among_all(embedding: Displacem
     held.view.grid(z[:, :2])
     np.testing.assert_allclose(alone, held.std(z), rtol=1e-5)
     assert alone[0] > 0.01
+
+
+def test_what_is_saved_is_restored_also_from_files_of_earlier_versions(embedding: DisplacementEmbedding) -> None:
+    saved = embedding.with_repeat(3).arrays()
+    assert saved["counts"][3] == 3
+    states, which = np.random.default_rng(2).random((9, 2)), np.zeros(9, dtype=np.intp)
+    for counts in (saved["counts"], saved["counts"][:4]):  # earlier ones do not say whether places pay
+        again = DisplacementEmbedding(ACTIONS, categorical=True)
+        again.restore({**saved, "counts": counts})
+        assert (again.repeat, again.n, again.fits, again.places_pay) == (3, embedding.n, embedding.fits, True)
+        for ours, theirs in zip(again.step(states, which), embedding.step(states, which), strict=True):
+            np.testing.assert_array_equal(ours, theirs)
