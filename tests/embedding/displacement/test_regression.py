@@ -8,7 +8,6 @@ from cmerl.embedding.displacement.regression import (
     Novelty,
     farthest_points,
     independent_points,
-    regression_centres,
 )
 from cmerl.kernels import RBF
 
@@ -69,17 +68,3 @@ def test_novelty_bears_whole_numbers_that_come_again_and_again() -> None:
     assert novelty(lattice[:3]).max() < 1e-3  # λ/(N + λ), and rounding
     assert novelty(lattice[3:]).max() < 0.2
     np.testing.assert_allclose(novelty(np.full((1, 3), 50.0)), 1.0)
-
-
-def test_a_regression_needs_fewer_centres_and_predicts_nearly_the_same() -> None:
-    rng = np.random.default_rng(6)
-    X = rng.uniform(-1.0, 1.0, (300, 3))
-    few, all_of_them = regression_centres(X, 200), independent_points(X, 200)
-    assert len(few) < 0.6 * len(all_of_them)
-    assert set(few) <= set(all_of_them)
-    y, k, at = np.sin(2.0 * X[:, 0]) * X[:, 1], RBF(1.0), rng.uniform(-1.0, 1.0, (50, 3))
-    found = []
-    for rows in (few, all_of_them):
-        K = k(X, X[rows])
-        found.append(k(at, X[rows]) @ np.linalg.lstsq(K, y, rcond=1e-10)[0])
-    assert np.std(found[0] - found[1]) < 0.03 * y.std()

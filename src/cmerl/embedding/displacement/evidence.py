@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from cmerl.embedding.displacement.regression import NUGGET, regression_centres
+from cmerl.embedding.displacement.regression import NUGGET, independent_points
 from cmerl.kernels.fitting import Fit
 from cmerl.linalg import Cholesky
 from cmerl.searching.rbf_features import RBFFeatures
@@ -26,7 +26,7 @@ def smoother_weights(X: FloatArray, Xq: FloatArray, fit: Fit | None, centres: in
     mean = np.full((len(Xq), n), 1.0 / n)
     if fit is None:
         return mean
-    rows = regression_centres(X / fit.lengthscales, centres)
+    rows = independent_points(X / fit.lengthscales, centres)
     kernel = RBFFeatures(X[rows], fit.lengthscales)
     Knm = kernel(X)
     moments = Knm.T @ Knm + fit.ridge * Knm[rows]

@@ -64,15 +64,6 @@ def independent_points(X: FloatArray, count: int, *, implied: float = 1e-6) -> I
     return np.asarray(rows[pivoted_rows(RBFFeatures(X[rows])(X[rows]), implied)])
 
 
-def regression_centres(X: FloatArray, count: int) -> IntArray:
-    """Rows of X (n, d), at most so many, that a regression with RBF functions of width 1 needs.
-
-    Points whose kernel function the others reproduce to a thousandth are dropped: about half, at nearly the same
-    predictions. Novelty keeps them: with fewer, places that nobody has visited seem known.
-    """
-    return independent_points(X, count, implied=1e-3)
-
-
 class Novelty:
     """Novelty of a point in [0, 1]: the posterior variance of an RBF regression that counts visits.
 

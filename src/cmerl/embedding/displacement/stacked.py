@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cmerl.embedding.displacement.outliers import outliers
-from cmerl.embedding.displacement.regression import NUGGET, regression_centres
+from cmerl.embedding.displacement.regression import NUGGET, independent_points
 from cmerl.embedding.displacement.settings import OutlierSettings
 from cmerl.kernels.fitting import Fit
 from cmerl.linalg import Cholesky
@@ -115,7 +115,7 @@ class _Column:
     def of(cls, X: FloatArray, y: FloatArray, fit: Fit, centres: int, leave_out: OutlierSettings | None) -> _Column:
         """Of y (n,), which has mean 0; rows that are dropped leave no residual."""
         Q = X / fit.lengthscales
-        rows = regression_centres(Q, centres)
+        rows = independent_points(Q, centres)
         half = 0.5 * np.square(Q).sum(axis=1)
         Knm = np.exp(np.minimum(Q @ Q[rows].T - half[:, None] - half[rows], 0.0))
         dropped = np.zeros(len(y), dtype=bool)
