@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from swings import path
 
 from cmerl.embedding import DisplacementEmbedding
 from cmerl.embedding.displacement.kernel_choice import fit_shape, reward_rows, rows_to_fit
 from cmerl.embedding.displacement.motion import Motion
 from cmerl.embedding.displacement.settings import DisplacementSettings
-from cmerl.transitions import Transitions
 
 SETTINGS = DisplacementSettings(fit_rows=100)
 
@@ -41,18 +41,6 @@ def test_a_fit_begins_where_the_last_one_ended() -> None:
         assert one is not None
         assert other is not None
         assert other.evidence >= one.evidence - 1e-6
-
-
-def path(seed: int, push: float) -> Transitions:
-    """A walk that swings: the action pushes, and the second column pulls back."""
-    rng, x, rows = np.random.default_rng(seed), np.zeros(2), []
-    for _ in range(120):
-        a = rng.integers(2)
-        y = x + np.array([0.2 * x[1], push * (2 * a - 1) - 0.2 * np.sin(x[0])])
-        rows.append((*x, a, *y))
-        x = y
-    table = np.array(rows)
-    return Transitions.of(table[:, :3], table[:, 3:], table[:, 0])
 
 
 def test_a_search_from_one_start_may_take_all_for_noise_and_from_two_it_does_not() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from swings import path
 
 from cmerl.embedding import DisplacementEmbedding
 from cmerl.embedding.displacement import learner
@@ -17,18 +18,6 @@ ACTIONS = np.arange(2.0)[:, None]
 
 def fresh() -> Learner:
     return Learner(ACTIONS, categorical=True, lam=0.1, settings=DisplacementSettings(), reward=None)
-
-
-def path(seed: int, push: float) -> Transitions:
-    """A walk that swings: the action pushes, and the second column pulls back."""
-    rng, x, rows = np.random.default_rng(seed), np.zeros(2), []
-    for _ in range(120):
-        a = rng.integers(2)
-        y = x + np.array([0.2 * x[1], push * (2 * a - 1) - 0.2 * np.sin(x[0])])
-        rows.append((*x, a, *y))
-        x = y
-    table = np.array(rows)
-    return Transitions.of(table[:, :3], table[:, 3:], table[:, 0])
 
 
 def test_more_data_than_are_kept_may_come_at_once() -> None:
