@@ -1,10 +1,12 @@
 # make demo — install and run the main job: a table and an HTML page in demo/
-# make test — install everything the tests need and run the whole suite
+# make test — install everything the tests need and run the whole suite, in two processes
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 DEMO_STAMP := $(VENV)/.demo
+# Processes that share the tests; with 0, all run in pytest's own.
+WORKERS ?= 2
 # One BLAS thread per process: two contended threads are slower, and change bits.
 export OPENBLAS_NUM_THREADS := 1
 export OMP_NUM_THREADS := 1
@@ -14,7 +16,7 @@ export MKL_NUM_THREADS := 1
 
 help:
 	@echo "make demo    install, run the demonstration, write demo/index.html"
-	@echo "make test    install, run the whole test suite"
+	@echo "make test    install, run the whole test suite in two processes; WORKERS=4 for four"
 	@echo "make faults  attack files, runs, worlds and processes in full, and print one table"
 	@echo "make lint    ruff, mypy --strict, import-linter"
 	@echo "make format  let ruff rewrite the sources"
@@ -55,8 +57,9 @@ browser:
 	       && apt-get install -y -qq chromium chromium-driver >/dev/null; } \
 	  || echo "no browser could be installed: the tests of the report's page in a browser will NOT be RUN"
 
+# Each process takes whole files: their tests share fixtures, and only one of them may have a cluster.
 test: setup browser
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile
 
 faults: setup
 	$(BIN)/python tests/faults/table.py

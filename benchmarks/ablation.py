@@ -20,7 +20,6 @@ import json
 import logging
 import os
 import time
-import zlib
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, field, replace
@@ -62,17 +61,37 @@ def limited(name: str, steps: int) -> Callable[[], gymnasium.Env[Any, Any]]:
     return lambda: gymnasium.make(name, max_episode_steps=steps)
 
 
-class Coloured(gymnasium.ObservationWrapper[Any, Any, Any]):
-    """Numbers next to a category that says nothing."""
+class Flags(gymnasium.Env[Any, Any]):
+    """Numbers next to flags, which are drawn for each episode; if told so, actions are reversed where two differ."""
 
-    def __init__(self, env: gymnasium.Env[Any, Any], colours: int = 3) -> None:
-        super().__init__(env)
-        self._colours = gymnasium.spaces.Discrete(colours)
-        self.observation_space = gymnasium.spaces.Dict(place=env.observation_space, colour=self._colours)
+    def __init__(self, env: gymnasium.Env[Any, Any], flags: int, *, reverse: bool = False) -> None:
+        self._env, self._reverse, self.action_space = env, reverse, env.action_space
+        self._flags = gymnasium.spaces.MultiBinary(flags)
+        self.observation_space = gymnasium.spaces.Dict(place=env.observation_space, flags=self._flags)
+        self.horizon = env.unwrapped.horizon  # type: ignore[attr-defined]
 
-    def observation(self, observation: Any) -> Any:
-        """The colour follows from the place, at random."""
-        return {"place": observation, "colour": zlib.crc32(np.asarray(observation).tobytes()) % int(self._colours.n)}
+    def _seen(self, place: Any) -> dict[str, Any]:
+        return {"place": place, "flags": self._now}
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        """New flags."""
+        super().reset(seed=seed)
+        place, info = self._env.reset(seed=seed, options=options)
+        self._now = self.np_random.integers(0, 2, self._flags.n).astype(np.int8)
+        return self._seen(place), info
+
+    def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
+        """One step of the environment inside."""
+        if self._reverse and self._now[0] != self._now[1]:
+            space = self.action_space
+            discrete = isinstance(space, gymnasium.spaces.Discrete)
+            action = (int(action) + int(space.n) // 2) % int(space.n) if discrete else -np.asarray(action)
+        place, *rest = self._env.step(action)
+        return self._seen(place), *rest
+
+
+def flagged(name: str, flags: int, *, reverse: bool = False) -> Callable[[], gymnasium.Env[Any, Any]]:
+    return lambda: Flags(world(name)(), flags, reverse=reverse)
 
 
 TASKS = {
@@ -88,9 +107,12 @@ TASKS = {
     "LQ, direct": Task(world("LinearQuadratic"), 12, 6, {"model": "direct"}),
     "Pendulum, direct": Task(limited("Pendulum-v1", 30), 15, 8, {"model": "direct"}),
     "inventory": Task(world("LeadTimeInventory"), 20, 10),
-    "PBall2D, coloured": Task(lambda: Coloured(world("PBall2D")()), 20, 10),
-    "TwoRooms, coloured": Task(lambda: Coloured(world("TwoRooms")()), 12, 8),
-    "LQ, coloured": Task(lambda: Coloured(world("LinearQuadratic")()), 12, 6),
+    "PBall2D, two flags": Task(flagged("PBall2D", 2, reverse=True), 40, 10),
+    "TwoRooms, two flags": Task(flagged("TwoRooms", 2, reverse=True), 24, 8),
+    "LQ, two flags": Task(flagged("LinearQuadratic", 2, reverse=True), 24, 6),
+    "PBall2D, ten flags": Task(flagged("PBall2D", 10), 20, 10),
+    "TwoRooms, ten flags": Task(flagged("TwoRooms", 10), 12, 8),
+    "LQ, ten flags": Task(flagged("LinearQuadratic", 10), 12, 6),
     "MountainCar": Task(limited("MountainCar-v0", 200), 4, 3),
     "goal only": Task(lambda: GoalReward(gymnasium.make("MountainCar-v0")), 4, 3),
     "wind": Task(lambda: ActionNoise(limited("MountainCarContinuous-v0", 200)(), 0.5), 4, 2),
@@ -104,7 +126,7 @@ TASKS = {
 SMOOTH = ("MountainCar", "Pendulum", "Reacher")
 FINITE = ("RiverSwim", "GridWorld", "FrozenLake")
 DIRECT = ("PBall2D", "TwoRooms", "LQ, direct")
-COLOURED = ("PBall2D, coloured", "TwoRooms, coloured", "LQ, coloured")
+TWO_FLAGS, TEN_FLAGS = (tuple(f"{name}, {n} flags" for name in ("PBall2D", "TwoRooms", "LQ")) for n in ("two", "ten"))
 
 
 @dataclass(frozen=True)
@@ -166,7 +188,6 @@ RULES: dict[str, Rule] = {
     "ceiling of the range, not of what was seen": Rule(SMOOTH, options={"optimism": RangeCeiling()}),
     "no search": Rule((*SMOOTH, "PILCO"), options={"actor": Greedy()}),
     "search at every step": Rule((*SMOOTH, "PILCO"), {"selection.search.every": 1}),
-    "search that forgets at any surprise": Rule(SMOOTH, {"selection.search.surprise": 0.0}),
     "search with half the sequences": Rule(SMOOTH, {f"{ICEM}.samples": 16, f"{ICEM}.kernels": 1_000_000}),
     "search no larger in a small model": Rule((*SMOOTH, "PILCO"), {f"{ICEM}.kernels": 1}),
     "search with no upper limit of sequences": Rule(SMOOTH, {f"{ICEM}.most": 2048}),
@@ -195,10 +216,11 @@ RULES: dict[str, Rule] = {
     "terminal value with a tenth of the ridge": Rule(SMOOTH, {f"{TERMINAL}.least_ridge": 1e-3}),
     "terminal value of a nearer future": Rule(SMOOTH, {f"{TERMINAL}.longest": 30}),
     "half the centres": Rule(SMOOTH, {"displacement.centres": 100}),
-    "likelihood of half the rows": Rule(SMOOTH, {"displacement.fit_rows": 100}),
+    "likelihood of half the rows": Rule(SMOOTH, {"displacement.fit_rows": 100}, about=("displacement.fit_steps",)),
     "kernels from a smooth start only": Rule(
         ("PBall2D", "Pendulum", "PILCO", "Reacher"), {"displacement.starts": (2.0,)}
     ),
+    "rewards are no sums": Rule(("Pendulum", "PETS", "PILCO", "Reacher"), {"displacement.additive": False}),
     "no outliers left out": Rule(
         SMOOTH, {f"{OUTLIERS}.far": np.inf}, about=tuple(f"{OUTLIERS}.{name}" for name in ("least", "most"))
     ),
@@ -208,16 +230,14 @@ RULES: dict[str, Rule] = {
     "half the landmarks": Rule(SMOOTH, {"displacement.landmarks": 150}, about=("displacement.most_weights",)),
     "no landmarks ahead of the data": Rule(SMOOTH, {"displacement.reach": 1}),
     "rougher values": Rule(SMOOTH, {"displacement.smoothness": 2.0}),
-    "few survivors to tell ends from": Rule(("CartPole", "MountainCar", "goal only"), {"displacement.survivors": 50}),
     "ends that pay are as costly as others": Rule(
-        ("MountainCar", "goal only", "wind"), {f"{TERMINAL}.pessimism": 1.0}, about=("displacement.usual_steps",)
+        ("MountainCar", "goal only", "wind"), {f"{TERMINAL}.pessimism": 1.0}
     ),
     "no new kernel of rewards before the data have doubled": Rule(
         ("PBall2D", "PILCO", "goal only"), {"displacement.reward_surprise": np.inf}
     ),
-    "one depth for all searches": Rule(
-        SMOOTH, {"displacement.depths": (15, 15)}, about=("displacement.open_loop_error",)
-    ),
+    "one depth for all searches": Rule(SMOOTH, {"selection.depths": (14,)}, about=("selection.search.depth",)),
+    "actors are not checked between choices": Rule((*SMOOTH, "swing-up"), {"selection.check": False}),
     "a tenth of the transitions kept": Rule(SMOOTH, {"displacement.keep": 200, "keep": 400}),
     "no refinement of continuous actions": Rule(
         ("LQ, direct", "Pendulum, direct", "LQ"), {"refined.rounds": 0}, about=("refined.lengths",)
@@ -236,7 +256,8 @@ RULES: dict[str, Rule] = {
     "actions' own kernel as wide as the shared one": Rule(DIRECT, {"kernels.own_width": 1.0}),
     "actions share next to nothing": Rule(DIRECT, {"kernels.shared": (0.01, 0.01)}),
     "declared bounds always count": Rule((*DIRECT, "CartPole"), {"kernels.sensible": (0.0, np.inf)}),
-    "categories by a kernel, not one by one": Rule(COLOURED, {"kernels.few": 0}),
+    "few categories share too": Rule(TWO_FLAGS, {"kernels.few": 0}),
+    "many categories share nothing": Rule(TEN_FLAGS, {"kernels.few": 10**9}),
 }
 
 

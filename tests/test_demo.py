@@ -19,7 +19,7 @@ COMMAND = [sys.executable, "-m", "cmerl.demo"]
 def run(*options: str) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "COLUMNS": "100", "PYTHONWARNINGS": "error", "PYTHONIOENCODING": "utf-8"}
     return subprocess.run(
-        [*COMMAND, *options], capture_output=True, encoding="utf-8", timeout=120, check=False, env=environment
+        [*COMMAND, *options], capture_output=True, encoding="utf-8", timeout=600, check=False, env=environment
     )
 
 
@@ -103,7 +103,7 @@ def test_an_interrupt_ends_it_cleanly_and_says_how_to_go_on(tmp_path) -> None:
             assert process.poll() is None
             time.sleep(0.05)
         os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to the workers as well
-        stdout, stderr = process.communicate(timeout=60)
+        stdout, stderr = process.communicate(timeout=600)
     finally:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)

@@ -139,7 +139,7 @@ def test_the_first_page_works_in_an_empty_folder(tmp_path: Path) -> None:
     words = {"python": python, "cmerl": f"{python} -m cmerl"}
     for line in typed:
         command = re.sub(r"(?<![\w.])(python|cmerl)(?= )", lambda found: words[found[1]], line)
-        subprocess.run(command, shell=True, cwd=tmp_path, check=True, capture_output=True, timeout=300)
+        subprocess.run(command, shell=True, cwd=tmp_path, check=True, capture_output=True, timeout=600)
     assert {"room.policy", "agent.safetensors"} <= {file.name for file in tmp_path.iterdir()}
     assert (tmp_path / "runs" / "room" / "report.html").stat().st_size > 100_000
 

@@ -109,6 +109,6 @@ def test_the_search_finds_pages_without_a_server(site: Path, driver: Any) -> Non
     driver.execute_script("document.querySelector('label[for=__search]').click()")
     driver.find_element("css selector", ".md-search__input").send_keys("misspecification")
     found = "return [...document.querySelectorAll('.md-search-result__link')].map(e => e.href)"
-    WebDriverWait(driver, 30).until(lambda d: d.execute_script(found))
+    WebDriverWait(driver, browser.PATIENCE).until(lambda d: d.execute_script(found))
     assert any("guarantees.html" in href for href in driver.execute_script(found))
     assert browser.complaints(driver) == []

@@ -185,7 +185,7 @@ def test_runs_of_control_tasks_end_with_the_command(kind: signal.Signals, tmp_pa
         workers = processes.children(driver.pid, b"spawn_main")
         driver.send_signal(kind)
         assert driver.wait() == -kind
-        processes.wait_until(lambda: not any(map(processes.alive, workers)), timeout=20)
+        processes.wait_until(lambda: not any(map(processes.alive, workers)))
     finally:
         driver.kill()
         processes.kill(workers)

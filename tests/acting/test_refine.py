@@ -55,7 +55,18 @@ def places(count):
         {"backend": "exact", "kernel": RBF(5.0), **TIGHT, "reward_range": (-9, 9)},
         {"backend": "exact", "time_homogeneous": False, "bonus": "sigma"},
     ],
-    ids=str,
+    ids=[
+        "exact",
+        "compressed",
+        "nystrom",
+        "fourier",
+        "parts",
+        "function",
+        "exact sigma",
+        "compressed sigma",
+        "tight",
+        "stages",
+    ],
 )
 def test_the_slope_is_the_limit_of_differences(options):
     agent, seen = learned(**options), 0

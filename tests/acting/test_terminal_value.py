@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cmerl.acting.terminal_value import TerminalSettings, terminal_value
+from cmerl.acting.terminal_value import TerminalSettings, ends_cost, terminal_value
 from cmerl.embedding import DisplacementEmbedding
+from cmerl.embedding.displacement.motion import Motion
 from cmerl.searching.icem import Channels, Search
 from cmerl.searching.simulator import roll
 from cmerl.transitions import Transitions
@@ -87,6 +88,17 @@ def test_where_ends_are_costly_the_unknown_is_feared_and_elsewhere_not() -> None
     assert 0.0 < lasting.pessimism < ending.pessimism
     left = lasting.mean - lasting.pessimism * (lasting.mean - lasting.values.min())
     assert lasting(far)[0] == pytest.approx(left, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("step", "end", "cost"),
+    [(-1.0, -1.0, False), (1.0, 0.0, True), (0.0, 1.0, False), (1.0, 99.0, True), (1.0, 101.0, False)],
+)
+def test_an_end_costs_if_going_on_pays_as_much(step: float, end: float, cost: bool) -> None:
+    ended = np.arange(60) % 20 == 19
+    x = np.zeros((60, 1))
+    assert ends_cost(Motion(x, x, x, np.where(ended, end, step), ended), 100) is cost
+    assert not ends_cost(Motion(x, x, x, np.full(60, step), np.zeros(60, dtype=bool)), 100)
 
 
 def test_it_is_made_once_for_a_model_and_is_a_function_of_the_data() -> None:

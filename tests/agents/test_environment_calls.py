@@ -68,7 +68,7 @@ def test_a_step_that_takes_too_long_is_broken_off_in_any_thread() -> None:
 
     def learn() -> None:
         try:
-            agent.learn(1, step_timeout=0.05)
+            agent.learn(1, step_timeout=0.5)
         except StepTimeoutError as error:
             found.append(error)
 
@@ -77,7 +77,7 @@ def test_a_step_that_takes_too_long_is_broken_off_in_any_thread() -> None:
     other.start()
     other.join()
     assert [str(error).partition(": make")[0] for error in found] == [
-        "episode 0, step 0: the environment's step took longer than step_timeout, 0.05 s"
+        "episode 0, step 0: the environment's step took longer than step_timeout, 0.5 s"
     ] * 2
     with pytest.raises(InputError, match="step_timeout must be"):
         agent.learn(1, step_timeout=-1)

@@ -99,6 +99,6 @@ def test_distilled_where_that_is_asked_for(agent: cmerl.CMERL, tmp_path: Path) -
 
 @pytest.mark.usefixtures("quickly_distilled")
 def test_distilled_where_rewards_are_a_function(tmp_path: Path) -> None:
-    told = searcher("Pendulum-v1", 9, reward=lambda s, a: float(s[0]))
+    told = searcher("Pendulum-v1", 9, reward=lambda s, a: s[..., 0])
     policy_of(told, "fitted").export(tmp_path / "a.policy")
     assert cmerl.load_policy(tmp_path / "a.policy").about["exported"].startswith("preferences at landmarks")

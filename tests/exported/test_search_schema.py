@@ -22,6 +22,7 @@ def test_damaged_files_are_refused(agent: cmerl.CMERL, value: str, tmp_path: Pat
     meta, arrays = container.from_bytes((tmp_path / "a.policy").read_bytes(), "a.policy")
     check(meta, arrays)
     check(meta, {**arrays, "within": np.array([0.5])})  # files of earlier versions may hold it
+    check({**meta, "search": {**meta["search"], "surprise": 0.5}}, arrays)  # and name this
     said = meta["search"]
     wrong: list[tuple[Any, Any]] = [
         ({"value": "other"}, {}),
@@ -32,7 +33,6 @@ def test_damaged_files_are_refused(agent: cmerl.CMERL, value: str, tmp_path: Pat
         ({"discount": "1"}, {}),
         ({"seed": [-1]}, {}),
         ({"seed": 3}, {}),
-        ({"surprise": -1.0}, {}),
         ({"categorical": 1}, {}),
         ({"sizes": {**said["sizes"], "samples": 10**9}}, {}),
         ({"sizes": {**said["sizes"], "kept": said["sizes"]["elites"] + 1}}, {}),

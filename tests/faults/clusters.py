@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import secrets
 import signal
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,10 +23,24 @@ TOKEN = secrets.token_hex(32)
 
 
 @contextmanager
+def alone() -> Iterator[None]:
+    """Wait for other processes of the tests that have a cluster."""
+    with open(Path(tempfile.gettempdir()) / f"cmerl-cluster-{os.getuid()}.lock", "w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        try:
+            yield
+        finally:
+            fcntl.flock(file, fcntl.LOCK_UN)  # also for children that have it open
+
+
+@contextmanager
 def token() -> Iterator[None]:
-    """One token for every cluster of this process, in the environment: none is written to the home directory."""
+    """One token for every cluster of this process, in the environment: none is written to the home directory.
+
+    Only one process of the tests has it at a time: a cluster takes a machine for itself.
+    """
     settings = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_AUTH_TOKEN": TOKEN, "RAY_AUTH_MODE": "token"}
-    with mock.patch.dict(os.environ, settings):
+    with alone(), mock.patch.dict(os.environ, settings):
         Config.initialize("")  # Ray has read its environment when it was imported
         yield
 

@@ -47,7 +47,7 @@ def torment(directory: Path, kills: int, episodes: int, rng: random.Random, toll
         if toll.kills < kills:
             _wait_for_a_moment(process, directory, rng)
         if toll.kills >= kills or process.poll() is not None:
-            code, _, err = processes.finish(process, 600)
+            code, _, err = processes.finish(process)
             if code == 1 and "its worker was killed 3 times in one episode" in err:  # enough is enough, until resumed
                 process = processes.start("resume", directory)
                 continue
@@ -62,7 +62,7 @@ def torment(directory: Path, kills: int, episodes: int, rng: random.Random, toll
             continue
         processes.kill([process.pid] if victim == "driver" else [process.pid, *workers])
         process.communicate()
-        processes.wait_until(lambda workers=workers: not any(map(processes.alive, workers)), 30)
+        processes.wait_until(lambda workers=workers: not any(map(processes.alive, workers)))
         now = processes.journalled(directory)
         now = now[1:] if lossy and finished else now
         assert set(finished) <= set(now), "a finished episode was lost or played again"

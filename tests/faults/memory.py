@@ -15,7 +15,6 @@ from rows import Row
 
 MEGABYTE = 1 << 20
 RUN = ("cmerl/PBall2D-v0", "--agent", "cme-rl", "--seeds", "1", "--episodes", "12", "--jobs", "1")
-PATIENCE = 240.0  # seconds: a run that hangs is bad
 
 # What a child does with the memory that it has; the last line of its output is the verdict.
 LEARN = """
@@ -62,6 +61,8 @@ def attack(count: int, seed: int, where: Path, *, broken: bool = False) -> Row:
             f"{deed.__name__[1:]} {i} of seed {seed}, {limit // MEGABYTE} MB",
             lambda d=deed, n=limit, i=i: d(n, where / f"run-{i}", wanted, broken, rng),
         )
+        if broken and row.bad:  # found out: the others take seconds each, and show no more
+            break
     return row
 
 
@@ -83,7 +84,9 @@ def _run(limit: int, directory: Path, wanted: Any, broken: bool, rng: random.Ran
     if broken:  # what Python does by itself
         main = "from cmerl.cli import app; app()(standalone_mode=False)"
     arguments = [sys.executable, "-c", main, "run", *RUN, "--out", str(directory)]
-    child = subprocess.run(arguments, capture_output=True, text=True, timeout=PATIENCE, preexec_fn=_limited(limit))
+    child = subprocess.run(
+        arguments, capture_output=True, text=True, timeout=processes.PATIENCE, preexec_fn=_limited(limit)
+    )
     said = child.stderr.strip()
     if child.returncode and ("Traceback" in said or not said):
         return f"bad: exit code {child.returncode}, {said[-100:]!r}"
@@ -104,7 +107,7 @@ def _learn(limit: int, directory: Path, wanted: Any, broken: bool, rng: random.R
         str(rng.randint(0, 40) * MEGABYTE),
         str(rng.randint(0, 99)),
     ]
-    child = subprocess.run(arguments, capture_output=True, text=True, timeout=PATIENCE)
+    child = subprocess.run(arguments, capture_output=True, text=True, timeout=processes.PATIENCE)
     verdict, _, memory = child.stdout.strip().rpartition(" ")
     if child.returncode or verdict != "right":
         return f"bad: {verdict or child.stderr[-200:]}"

@@ -15,6 +15,7 @@ from typing import Any
 from cmerl.experiments.journal import split
 from cmerl.experiments.packing import unpack
 
+PATIENCE = 600.0  # seconds, on a machine with much else to do: only what hangs takes longer
 TIMELESS = ("seconds", "seconds_per_episode", "created", "command", "jobs")
 
 
@@ -29,7 +30,7 @@ def start(*arguments: str | Path) -> subprocess.Popen[str]:
     )
 
 
-def finish(process: subprocess.Popen[str], timeout: float = 120) -> tuple[int, str, str]:
+def finish(process: subprocess.Popen[str], timeout: float = PATIENCE) -> tuple[int, str, str]:
     """Exit code, stdout and stderr."""
     out, err = process.communicate(timeout=timeout)
     return process.returncode, out, err
@@ -65,8 +66,9 @@ def alive(pid: int) -> bool:
         return False
 
 
-def wait_until(condition: Any, timeout: float = 60) -> None:
-    deadline = time.monotonic() + timeout
+def wait_until(condition: Any) -> None:
+    """Wait for what must happen."""
+    deadline = time.monotonic() + PATIENCE
     while not condition():
         assert time.monotonic() < deadline, "waited in vain"
         time.sleep(0.02)

@@ -50,7 +50,7 @@ def test_an_interrupted_run_stops_says_how_to_go_on_and_leaves_no_worker(
         assert len(workers) == 2
         # Ctrl-C reaches the whole group, as at a terminal; a kill reaches the driver.
         os.killpg(process.pid, number) if number == signal.SIGINT else os.kill(process.pid, number)
-        found, _, err = processes.finish(process, 30)
+        found, _, err = processes.finish(process)
         assert not any(map(processes.alive, workers))
     assert found == code
     assert err.splitlines()[-1] == f"stopped; go on with: cmerl resume {tmp_path / 'run'}"

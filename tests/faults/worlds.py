@@ -135,7 +135,7 @@ def play_oddly(oddity: str, name: str, discrete: bool, seed: int) -> str:
     before = copy.copy(getattr(getattr(agent, "_rewards", None), "spec", dict)())
     world.odd = True
     try:
-        agent.learn(1, step_timeout=0.2 if oddity == "slow" else None)
+        agent.learn(1, step_timeout=1.0 if oddity == "slow" else None)
         outcome = "taken"
     except CmerlError as error:
         if not re.match(r"episode 2, step \d", str(error)) or "\n" in str(error):

@@ -28,7 +28,9 @@ def fraction(x: Any, y: Any) -> float:
     return sum(a == b for a, b in zip(x, y, strict=True)) / len(x)
 
 
-@pytest.mark.parametrize(("kernel", "definition"), [(Delta(), equal), (Hamming(), fraction)], ids=repr)
+@pytest.mark.parametrize(
+    ("kernel", "definition"), [(Delta(), equal), (Hamming(), fraction)], ids=["delta", "hamming"]
+)
 @examples
 @given(data=st.data())
 def test_matches_a_double_loop(kernel: Kernel, definition: Callable[[Any, Any], float], data: st.DataObject) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,18 +14,16 @@ from cmerl.acting import Greedy as ActGreedily
 from cmerl.embedding import DisplacementEmbedding
 from cmerl.kernels import Matern
 from cmerl.model_selection import Choice, Selection, actors, choose_actor
-from cmerl.model_selection.actors import returns_within
 
 
 def chosen(
     model: DisplacementEmbedding,
     starts: int = 1,
     now: Choice | None = None,
-    played: np.ndarray | None = None,
     **settings: Any,
 ) -> Choice:
     places, selection = np.full((starts, 2), 0.5), Selection(**settings)
-    return choose_actor(model, 10, places, Matern(1.5, 0.1), selection, now, played)
+    return choose_actor(model, 10, places, Matern(1.5, 0.1), selection, now)
 
 
 def repeat_of(choice: Choice) -> int:
@@ -134,6 +133,33 @@ def test_an_actor_is_left_for_one_that_does_better_in_simulation(
     assert "plan alone -7" in found.reasons["simulated returns"]
 
 
+NEAR, FAR = MPC(depth=8), MPC(depth=22)
+
+
+@pytest.mark.parametrize(
+    ("now", "gains", "expected"),
+    [
+        (None, {NEAR: 0.5, FAR: 1.0}, FAR),
+        (None, {NEAR: 0.5, FAR: -1.0}, NEAR),
+        (FAR, {}, FAR),
+        (FAR, {NEAR: 9.0, FITTED: 0.5}, FITTED),  # one step on the ladder at a time
+        (NEAR, {FAR: 9.0, FITTED: 0.5}, FITTED),
+        (NEAR, {FITTED: -0.5, replace(NEAR, value="plan"): 1.0}, replace(NEAR, value="plan")),
+        (replace(FAR, value="plan"), {replace(FITTED, value="plan"): 1.0}, replace(FITTED, value="plan")),
+    ],
+)
+def test_searches_look_as_far_ahead_as_does_best_in_simulation(
+    now: Any, gains: dict[Any, float], expected: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, zeros = varied().with_repeat(5), np.zeros(3)
+    monkeypatch.setattr(actors, "simulate", lambda model, plans, *_: np.tile(zeros - 9.0, (len(plans), 1)))
+    monkeypatch.setattr(actors, "simulate_search", lambda mpc, *_: zeros + gains.get(mpc, 0.0))
+    before = None if now is None else Choice(model, now, {}, compared=True)
+    found = chosen(model, 3, before)
+    assert found.actor == expected
+    assert f"search of {expected.depth} steps with {expected.value} value" in found.reasons["simulated returns"]
+
+
 def test_a_gain_within_its_standard_error_or_from_one_start_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     model = varied().with_repeat(5)
     for starts, gains in ((3, np.array([-2.0, 1.0, 2.0])), (1, np.array([5.0]))):
@@ -143,36 +169,73 @@ def test_a_gain_within_its_standard_error_or_from_one_start_changes_nothing(monk
         assert chosen(model, starts).actor == FITTED
 
 
-@pytest.mark.parametrize(
-    ("played", "expected"),
-    [
-        ([-5.1, -9.1, -7.1], FITTED),  # simulations are right to 0.1
-        ([-7.1], FITTED),  # that of the last start was
-        ([-6.0, -10.0, -8.0], PLANNED),  # they promise 1 too much
-        ([-4.0, -8.0, -6.0], PLANNED),
-        ([-8.0], PLANNED),
-        ([99.0, -5.1, -9.1, -7.1], FITTED),  # the first start is not simulated any more
-        ([], FITTED),
-    ],
-)
-def test_a_gain_must_exceed_what_simulations_are_wrong_by(
-    played: list[float], expected: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    model, base = varied().with_repeat(5), np.array([-5.0, -9.0, -7.0])
-    monkeypatch.setattr(actors, "simulate", lambda model, plans, *_: np.tile(base - 9, (len(plans), 1)))
-    monkeypatch.setattr(actors, "simulate_search", lambda mpc, *_: base + 0.5 * (mpc == FITTED))
-    before = Choice(model, PLANNED, {}, compared=True)
-    assert chosen(model, 3, before, np.array(played)).actor == expected
-
-
-def test_what_was_played_is_summed_within_the_steps_that_are_simulated() -> None:
-    steps = np.array([4, 5, 0, 1, 2, 3, 0, 1])  # an episode that had begun before, and two more
-    rewards = np.array([9.0, 9.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0])
-    np.testing.assert_array_equal(returns_within(steps, rewards, 3), [6.0, 11.0])
-    assert len(returns_within(steps[:2], rewards[:2], 3)) == 0
-
-
 def test_where_all_rewards_are_alike_nothing_is_searched_for_and_nothing_is_lost_by_exploring() -> None:
     found = chosen(learned(walk(0.0)))
     assert (found.actor, found.compared) == (ActGreedily(), False)
     assert found.promised == pytest.approx(-10.0)
+
+
+@pytest.mark.parametrize(
+    ("returns", "worst", "least"),
+    [
+        ([-5.0, -9.0, -7.0], -8.0, -13.0),  # the worst of its simulations, less what they differ by
+        ([-5.0, -9.0, -7.0], -27.0, -17.0),  # half of the way to the worst actor
+        ([3.0], 1.0, -np.inf),  # one start says nothing
+    ],
+)
+def test_a_choice_knows_below_which_return_another_actor_is_worth_looking_for(
+    returns: list[float], worst: float, least: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = np.array(returns)
+    plan = found - found.mean() + worst
+    monkeypatch.setattr(actors, "simulate", lambda model, plans, *_: np.tile(plan, (len(plans), 1)))
+    monkeypatch.setattr(actors, "simulate_search", lambda mpc, *_: found if mpc == FITTED else (found + plan) / 2.0)
+    assert chosen(varied(), len(returns)).least == pytest.approx(least)
+
+
+@pytest.mark.parametrize("settings", [{"search": MPC(depth=10)}, {"depths": (8, 22)}, {"depths": ()}])
+def test_the_first_search_is_a_candidate_whatever_the_depths_are(
+    settings: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    zeros = np.zeros(3)
+    monkeypatch.setattr(actors, "simulate", lambda model, plans, *_: np.tile(zeros - 9.0, (len(plans), 1)))
+    monkeypatch.setattr(actors, "simulate_search", lambda *_: zeros)
+    assert chosen(varied(), 3, **settings).actor == Selection(**settings).search
+
+
+def kept(choice: Choice, starts: np.ndarray) -> bool:
+    return actors.keeps_its_promise(choice, 10, starts, Matern(1.5, 0.1), Selection())
+
+
+@pytest.mark.parametrize("actor", [FITTED, ActGreedily()], ids=["search", "plan"])
+@pytest.mark.parametrize(("earned", "expected"), [(-13.1, False), (-12.9, True), (0.0, True)])
+def test_an_actor_keeps_its_promise_if_it_does_no_worse_from_the_latest_start(
+    actor: Any, earned: float, expected: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, starts, asked = varied().with_repeat(2), np.array([[0.1, 0.1], [0.5, 0.5]]), []
+
+    def searched(mpc: MPC, plan: Any, start: np.ndarray, steps: int, near: int) -> np.ndarray:
+        assert mpc == actor
+        asked.append(start)
+        return np.array([earned])
+
+    def planned(embedding: Any, plans: dict[int, Any], start: np.ndarray, *_: int) -> np.ndarray:
+        assert tuple(plans) == (2,)
+        asked.append(start)
+        return np.array([[earned]])
+
+    monkeypatch.setattr(actors, "simulate_search", searched)
+    monkeypatch.setattr(actors, "simulate", planned)
+    assert kept(Choice(model, actor, {}, -7.0, True, least=-13.0), starts) is expected
+    np.testing.assert_array_equal(asked, [[[0.5, 0.5]]])
+
+
+def test_what_promised_nothing_is_not_simulated(monkeypatch: pytest.MonkeyPatch) -> None:
+    def never(*_: Any) -> np.ndarray:
+        raise AssertionError("simulated")
+
+    monkeypatch.setattr(actors, "simulate_search", never)
+    monkeypatch.setattr(actors, "simulate", never)
+    start = np.array([[0.5, 0.5]])
+    assert kept(Choice(varied(), FITTED, {}), start)
+    assert kept(Choice(None, ActGreedily(), {}, least=5.0), start)

@@ -24,8 +24,7 @@ def made(model: str = "auto", **settings: Any) -> Selector:
 
 
 def choose(held: Selector, data: Transitions, model: DisplacementEmbedding | None = None) -> None:
-    steps = np.arange(len(data), dtype=np.intp) % 10
-    held.choose(model or learned(data), KERNELS, STARTS, steps, data.rewards)
+    held.choose(model or learned(data), KERNELS, STARTS)
 
 
 def test_the_clock_strikes_at_the_first_data_and_then_whenever_they_have_doubled() -> None:
@@ -88,27 +87,38 @@ def test_the_first_reward_of_a_place_calls_for_a_choice_at_once() -> None:
     assert not held.due
 
 
-def test_what_was_played_counts_from_the_last_choice_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[list[float]] = []
-
-    def chosen(model: Any, horizon: int, starts: Any, kernel: Any, settings: Any, before: Any, played: Any) -> Choice:
-        asked.append(played.tolist())
-        assert (before is None) is (len(asked) == 1)
-        return Choice(model, Greedy(), {})
-
-    monkeypatch.setattr(selector, "choose_actor", chosen)
-    held, data = made("displacement", simulated_steps=2), walk(0.0, 6)
-    model = learned(data)
-    steps, rewards = np.array([0, 1, 2, 0, 1, 0]), np.array([1.0, 2.0, 9.0, 3.0, 4.0, 5.0])
-    held.choose(model, KERNELS, STARTS, steps[:3], rewards[:3])
-    held.choose(model, KERNELS, STARTS, steps, rewards)
-    assert asked == [[3.0], [7.0, 5.0]]  # of each episode the first two steps
-
-
-@pytest.mark.parametrize("actor", [Greedy(), *Selection().searches], ids=["plan", "plan value", "fitted value"])
+@pytest.mark.parametrize("actor", [Greedy(), MPC(value="plan"), MPC(depth=22)])
 def test_a_choice_goes_through_json(actor: Greedy | MPC) -> None:
     held, again, model = made(), made(), learned(walk(0.0))
-    held.choice = Choice(model, actor, {"action repeat": "1: −3"}, -3.0, True)
+    held.choice = Choice(model, actor, {"action repeat": "1: −3"}, -3.0, True, -5.0)
     again.restore(held.spec(), model)
-    for name in ("displacement", "actor", "reasons", "promised", "compared"):
+    for name in ("displacement", "actor", "reasons", "promised", "compared", "least"):
         assert getattr(again.choice, name) == getattr(held.choice, name)
+
+
+def test_files_of_earlier_versions_do_not_say_how_far_a_search_looks() -> None:
+    held, model = made(), learned(walk(0.0))
+    held.choice = Choice(model, MPC(depth=22), {}, -3.0, True)
+    spec = held.spec()
+    del spec["depth"], spec["least"]
+    held.restore(spec, model)
+    assert held.choice.actor == MPC()
+    assert held.choice.least == -np.inf
+
+
+@pytest.mark.parametrize("keeps", [True, False])
+def test_an_actor_that_breaks_its_promise_is_chosen_again_and_the_model_is_not(
+    keeps: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held, model = made(), learned(walk(0.0))
+    held.choice = before = Choice(model, MPC(), {}, -3.0, True, -5.0)
+    after = Choice(model, MPC(depth=22), {}, -2.0, True, -4.0)
+    monkeypatch.setattr(selector, "displacement_is_better", lambda *_: False)
+    monkeypatch.setattr(selector, "keeps_its_promise", lambda choice, *_: keeps and choice is before)
+    monkeypatch.setattr(selector, "choose_actor", lambda *about: after if about[-1] is before else None)
+    held.check(KERNELS[1], STARTS)
+    assert held.choice is (before if keeps else after)
+    unchecked = made(check=False)
+    unchecked.choice = before
+    unchecked.check(KERNELS[1], STARTS)
+    assert unchecked.choice is before

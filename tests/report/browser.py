@@ -12,6 +12,7 @@ from typing import Any
 
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
 DRIVER = shutil.which("chromedriver")
+PATIENCE = 300.0  # seconds, on a machine with much else to do
 FLAGS = [
     "--headless",
     "--no-sandbox",
@@ -59,9 +60,9 @@ def show(driver: Any, address: str) -> None:
     from selenium.webdriver.support.ui import WebDriverWait
 
     driver.get(address)
-    WebDriverWait(driver, 60).until(lambda d: d.execute_script("return document.body.dataset.ready === 'true'"))
+    WebDriverWait(driver, PATIENCE).until(lambda d: d.execute_script("return document.body.dataset.ready === 'true'"))
     driver.execute_script("everything()")
-    WebDriverWait(driver, 60).until(
+    WebDriverWait(driver, PATIENCE).until(
         lambda d: d.execute_script(
             "return [...document.querySelectorAll('.plot:not([hidden])')].every(e => e.querySelector('.main-svg'))"
         )

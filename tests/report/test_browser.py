@@ -202,7 +202,7 @@ def test_a_live_page_follows_the_run_and_says_when_nobody_serves_it(driver, tmp_
         browser.size(driver, 1440)
         browser.show(driver, server.address)
         append(tmp_path, rundirs.lines("E", "a", 0, 9)[3:])
-        wait = WebDriverWait(driver, 30)
+        wait = WebDriverWait(driver, browser.PATIENCE)
         wait.until(lambda d: "1 × 9" in script(d, "document.querySelector('table').textContent"))
         wait.until(lambda d: script(d, "document.getElementById('env-0-return').data.at(-1).x.length") == 9)
         append(tmp_path, rundirs.lines("E", "b", 0, 9))  # a new agent: the page is laid out anew
@@ -213,7 +213,9 @@ def test_a_live_page_follows_the_run_and_says_when_nobody_serves_it(driver, tmp_
         server.shutdown()
         thread.join()
         server.server_close()
-    WebDriverWait(driver, 30).until(lambda d: script(d, "document.querySelectorAll('.gone').length") == 1)
+    WebDriverWait(driver, browser.PATIENCE).until(
+        lambda d: script(d, "document.querySelectorAll('.gone').length") == 1
+    )
 
 
 def append(path: Path, rows: list[dict[str, Any]]) -> None:

@@ -93,5 +93,5 @@ def test_the_command_says_where_and_ends_on_an_interrupt(tmp_path) -> None:
     line = process.stdout.readline()
     assert "cmerl/RiverSwim-v0" in ask(line.split(" at ")[1].split()[0])
     process.send_signal(signal.SIGINT)
-    rest, complaints = process.communicate(timeout=30)
+    rest, complaints = process.communicate(timeout=600)
     assert (process.returncode, rest, complaints) == (0, "", "")

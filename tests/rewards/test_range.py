@@ -5,11 +5,13 @@ import pytest
 
 from cmerl.errors import InputError, RewardRangeError
 from cmerl.rewards import RewardRange, alike
+from cmerl.rewards.range import ENOUGH
 
 
-def seen(*rewards, done=(), **options):
+def seen(*rewards, done=(), usual=ENOUGH, **options):
+    """What was seen of these rewards, the first of them often enough for others to stand out."""
     found = RewardRange("auto", may_end=False, **options)
-    for reward in rewards:
+    for reward in (*rewards[:1] * usual, *rewards):
         found.see(reward, 3 if reward in done else None)
     return found
 
@@ -29,6 +31,18 @@ def test_a_single_outlier_counts_as_the_most_extreme_of_the_others(outlier, inst
     found = seen(0.3, -0.5, -0.5, outlier, 0.2)
     assert found.bounds == (-0.5, 1.0)
     assert counted(found, 0.3, outlier) == [0.3, instead]
+
+
+def test_the_range_of_a_few_rewards_doubts_nothing():
+    """A usual cost of the first episode would be learned as a small one for ever."""
+    assert counted(seen(-0.2, -0.3, -2.0, usual=0), -2.0) == [-2.0]
+    assert counted(seen(-0.2, -0.3, -2.0, usual=ENOUGH - 3), -2.0) == [-0.3]
+
+
+def test_files_of_earlier_versions_do_not_say_how_many_rewards_there_were():
+    spec = seen(0.3, -0.5, 1e6).spec()
+    del spec["seen"]
+    assert RewardRange.from_spec(spec).believed_step_rewards == (-0.5, 0.3)
 
 
 @pytest.mark.parametrize("reward", [1e6, -1e6])
@@ -157,3 +171,9 @@ def test_a_reward_outside_a_declared_range_is_an_error_and_an_automatic_one_says
         found.see(reward)
     assert found.widened
     assert sum("widens" in message for message in caplog.messages) == 1
+
+
+def test_how_many_rewards_there_were_is_saved():
+    found = RewardRange.from_spec(seen(0.3, -0.5, 0.2, usual=0).spec())
+    found.see(1e6, None)
+    assert found.believed_step_rewards == (-0.5, 1e6)  # too few to doubt it

@@ -7,6 +7,7 @@ import pytest
 
 from cmerl.searching.episode import Searches, scorer
 from cmerl.searching.icem import Channels, Search
+from cmerl.searching.simulator import Regression, Simulator
 
 
 def step(x: np.ndarray, a: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -39,8 +40,17 @@ def test_at_the_end_of_an_episode_nothing_follows() -> None:
     assert optimistic is None
 
 
+NOTHING = Regression(
+    np.zeros((5, 0), np.float32), np.zeros((0, 1), np.float32), np.zeros(2, np.float32), np.ones(1, np.float32)
+)
+MODEL = Simulator(
+    NOTHING, NOTHING, False, np.full(1, 0.25, np.float32), np.full(1, 9.0, np.float32), (np.float32(1.0),) * 2, None
+)
+"""Every step moves the state by 0.25, and pays 1."""
+
+
 def searches(every: int) -> Searches:
-    return Searches(Channels(continuous=1), Search(samples=4, rounds=1, first_rounds=1), every, 6, 10, (3,))
+    return Searches(Channels(continuous=1), Search(samples=4, rounds=1, first_rounds=1), every, 6, MODEL, (3,))
 
 
 @pytest.mark.parametrize("every", [1, 2, 3])
@@ -73,3 +83,15 @@ def test_the_same_seed_finds_the_same() -> None:
     score = scorer(step, np.zeros((1, 1), np.float32), 6, 1.0, value)
     one, other = (searches(1).search(score, 1, 0, 0.0, None) for _ in range(2))
     np.testing.assert_array_equal(one.best, other.best)
+
+
+@pytest.mark.parametrize(
+    ("state", "at", "led"), [(1.25, 1, True), (1.45, 1, True), (1.55, 1, False), (0.95, 1, False), (1.25, 2, False)]
+)
+def test_an_action_has_led_to_a_state_within_a_usual_displacement_at_the_next_step(
+    state: float, at: int, led: bool
+) -> None:
+    held = searches(2)
+    assert not held.led_to(np.array([[state]]), at)
+    held.played(np.ones((1, 1)), np.zeros((1, 1)), 0)
+    assert held.led_to(np.array([[state]]), at) is led

@@ -23,12 +23,6 @@ def test_a_feature_falls_with_the_squared_distance_over_the_lengthscales(lengths
     np.testing.assert_array_equal(features(grid), features(QUERIES).reshape(2, 2, 6))
 
 
-def test_single_precision_is_single_and_close() -> None:
-    found = RBFFeatures(CENTRES, single=True)(QUERIES)
-    assert found.dtype == np.float32
-    np.testing.assert_allclose(found, by_hand(QUERIES, CENTRES, 1.0), atol=1e-6)
-
-
 def test_features_of_states_times_those_of_actions_are_those_of_both() -> None:
     scales, actions = np.array([0.5, 2.0, 1.5]), np.array([[1.0], [4.0]])
     states, of_actions = RBFFeatures(CENTRES, scales).split(actions)

@@ -1,7 +1,6 @@
 """Model-predictive control: every few steps, search for the best action sequence and play its beginning.
 
-A search looks as far ahead as the model predicts well. The terminal value is either fitted for searches or the value
-of the plan.
+The terminal value is either fitted for searches or the value of the plan.
 """
 
 from __future__ import annotations
@@ -18,6 +17,7 @@ from numpy.typing import NDArray
 from cmerl.acting.budgeted import ExplorationBudget
 from cmerl.acting.terminal_value import TerminalSettings, terminal_value
 from cmerl.embedding.displacement.grid import DisplacementView
+from cmerl.errors import InputError
 from cmerl.finite import TablePlan
 from cmerl.planning import Plan, clip_value
 from cmerl.searching.episode import Searches, Value, scorer
@@ -33,17 +33,24 @@ class MPC:
 
     Args:
         every: steps that are played of each search.
+        depth: steps that each search looks ahead, at most.
         value: what ends a search: "fitted" for a value made for that, "plan" for that of the plan.
-        surprise: standard deviations by which a state may miss what was expected for a search to continue from there.
         search: sizes of the search.
         terminal: sizes of the fitted value.
     """
 
     every: int = 2
+    depth: int = 14
     value: Literal["fitted", "plan"] = "fitted"
-    surprise: float = 0.5
     search: Search = field(default_factory=Search)
     terminal: TerminalSettings = field(default_factory=TerminalSettings)
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.every <= self.depth:
+            raise InputError(
+                "a search must look at least as far ahead as is played of it: 1 ≤ every ≤ depth, "
+                f"not every={self.every}, depth={self.depth}"
+            )
 
     @staticmethod
     def channels(view: DisplacementView) -> Channels:
@@ -79,7 +86,7 @@ class MPCEpisode:
         assert isinstance(view, DisplacementView)
         self._settings, self._plan, self._view, self._actions = settings, plan, view, actions
         self._horizon = plan.task.problem.horizon
-        self._depth = min(view.depth, self._horizon)
+        self._depth = min(settings.depth, self._horizon)
         self.channels = settings.channels(view)
         self._terminal = (
             terminal_value(view.dynamics, self.channels, self._horizon, settings.terminal, settings.search)
@@ -87,27 +94,22 @@ class MPCEpisode:
             else None
         )  # made before the first action is asked for, which may be in a hurry
         self._searches = Searches(
-            self.channels, settings.search, settings.every, self._depth, view.dynamics.simulator.centres, seed
+            self.channels, settings.search, settings.every, self._depth, view.dynamics.simulator, seed
         )
         self._exploration = exploration
-        self._expected: tuple[SingleArray, int] | None = None  # the state that the last action leads to, and its step
 
     def expects(self, state: FloatArray, step: int) -> bool:
         """Whether the search has led to this state (1, d) at this step, so that it can continue from there."""
-        if self._expected is None or step != self._expected[1]:
-            return False
-        return bool(np.all(np.abs(self._view.scaled(state) - self._expected[0]) <= self._settings.surprise))
+        return self._searches.led_to(self._view.scaled(state), step)
 
     def act(self, state: FloatArray, step: int, deadline: float | None = None) -> FloatArray:
         """The action (d_a,) at an encoded state (1, d)."""
         x = self._view.scaled(state)
         features = self.features(x, step, deadline)
-        there, _, _ = self._view.dynamics.quick_step(x.astype(np.float32), features.astype(np.float32))
-        self._expected = there, step + 1
-        return np.asarray(self._actions[self._number(features)] if self._view.categorical else features[0])
-
-    def _number(self, features: FloatArray) -> int:
-        return int(np.square(self._view.actions - features[0]).sum(axis=1).argmin())
+        self._searches.played(x, features, step)
+        if not self._view.categorical:
+            return np.asarray(features[0])
+        return np.asarray(self._actions[np.square(self._view.actions - features[0]).sum(axis=1).argmin()])
 
     def features(self, x: NDArray[Any], step: int, deadline: float | None = None) -> FloatArray:
         """Features of the actions (b, e) at states (b, d) in the units of the model."""

@@ -40,9 +40,7 @@ class Refined:
         """Nothing is drawn and nothing remembered."""
         assert isinstance(plan, Plan)  # tables are for finite worlds
         actor = RefinedActor(self, plan, actions)
-        if exploration is None or isinstance(plan, TablePlan):
-            return actor
-        return BudgetedActor(actor, plan, actions, exploration)
+        return actor if exploration is None else BudgetedActor(actor, plan, actions, exploration)
 
     def suits(self, plan: Plan | TablePlan, actions: FloatArray) -> bool:
         """Whether actions between the candidates can be compared.

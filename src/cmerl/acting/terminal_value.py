@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from cmerl.acting.policy_iteration import Backup, modified_policy_iteration
 from cmerl.embedding.displacement.dynamics import Dynamics
-from cmerl.embedding.displacement.regression import farthest_points
+from cmerl.embedding.displacement.motion import Motion
+from cmerl.embedding.displacement.regression import farthest_points, rbf_matrix
 from cmerl.kernels.fitting import Fit, fit
 from cmerl.linalg import Cholesky
 from cmerl.searching.icem import Channels, Search, noise_bank
@@ -40,7 +41,7 @@ class TerminalSettings:
         sweeps: of each round that take the best sequences for granted.
         fits: of the kernel.
         fit_rows: landmarks that it is fitted to.
-        end_pessimism: what V lacks where there are no data, as a share of V less the least, where ends are costly.
+        end_pessimism: what V lacks where there are no data, as a share of V less the least, where ends cost.
         pessimism: the same where they are not.
         longest: steps after which a reward hardly counts: γ = 1 − 1/min(H, longest).
         least_ridge: of the regressions.
@@ -61,9 +62,13 @@ class TerminalSettings:
     least_ridge: float = 0.01
     lengthscales: tuple[float, float] = (0.5, 2.0)
 
+    def steps(self, horizon: int) -> int:
+        """Steps that count: 1/(1 − γ)."""
+        return max(min(horizon, self.longest), 2)
+
     def discount(self, horizon: int) -> float:
         """γ."""
-        return 1.0 - 1.0 / max(min(horizon, self.longest), 2)
+        return 1.0 - 1.0 / self.steps(horizon)
 
 
 def terminal_value(
@@ -71,9 +76,9 @@ def terminal_value(
 ) -> TerminalValue:
     """The value that ends searches in a model; a function of its data alone, made once for each model.
 
-    Where episodes end and pay while they last, V counts on nothing that was never tried: one end costs all that would
-    have followed. V must also be known where sequences lead, not only where episodes have been: between landmarks it
-    would revert to its mean, and staying in a bad place would seem a way out of it.
+    Where ends cost, V counts on nothing that was never tried: one end costs all that would have followed. V must also
+    be known where sequences lead, not only where episodes have been: between landmarks it would revert to its mean,
+    and staying in a bad place would seem a way out of it.
     """
     made = dynamics.terminal_values.get(horizon)
     if isinstance(made, TerminalValue):
@@ -85,7 +90,6 @@ def terminal_value(
     own = draw.own(data.a, rows, dynamics.last_of_episode) if settings.own else None
     lo, hi = dynamics.reward_bounds
     shortest, covered = settings.lengthscales
-    costly = dynamics.terminations is not None and not dynamics.ends_pay
     found = fitted_value(
         dynamics,
         X,
@@ -93,13 +97,21 @@ def terminal_value(
         own,
         discount=discount,
         bounds=(lo / (1.0 - discount), hi / (1.0 - discount)),
-        pessimism=settings.end_pessimism if costly else settings.pessimism,
+        pessimism=settings.end_pessimism if ends_cost(data, settings.steps(horizon)) else settings.pessimism,
         shortest=max(shortest, covered * radius),
         settings=settings,
         rng=rng,
     )
     dynamics.terminal_values[horizon] = found
     return found
+
+
+def ends_cost(data: Motion, steps: int) -> bool:
+    """Whether episodes end, and ends pay on average no more than so many other steps do."""
+    if not data.ended.any():
+        return False
+    going_on = steps * float(data.r[~data.ended].mean()) if not data.ended.all() else 0.0
+    return float(data.r[data.ended].mean()) <= going_on
 
 
 class _Sequences:
@@ -206,9 +218,7 @@ def _inverses(P: FloatArray, halves: list[NDArray[np.intp]], ridge: float) -> Si
     """(K + ridge)⁻¹ of each half, among zeros (2, m, m)."""
     found = np.zeros((len(halves), len(P), len(P)), dtype=np.float32)
     for i, rows in enumerate(halves):
-        Q = P[rows]
-        half = 0.5 * np.square(Q).sum(axis=1)
-        K = np.exp(np.minimum(Q @ Q.T - half[:, None] - half, 0.0))
+        K = rbf_matrix(P[rows], P[rows])
         found[i][np.ix_(rows, rows)] = Cholesky.of(K, ridge).solve(np.eye(len(rows)))
     return found
 

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Self
 import gymnasium
 import numpy as np
 
-from cmerl import notebooks, oracles
+from cmerl import blas, notebooks, oracles
 from cmerl.agents import environment_calls
 from cmerl.agents.callbacks import Callbacks, Given, StepRecord
 from cmerl.agents.certified import declared_range
@@ -130,7 +130,8 @@ class Agent(FitsLogs, Persistent):
         self._check_thread()
         outer, self._learner = self._learner, threading.get_ident()
         try:
-            yield
+            with blas.one_thread():
+                yield
         finally:
             self._learner = outer
 
@@ -164,7 +165,8 @@ class Agent(FitsLogs, Persistent):
             raise InputError("an episode is open in the agent's environment: close it first, or pass env=…")
         there = self.env if env is None else env
         assert there is not None
-        return play(there, self.policy(explore=False), self.horizon, episodes, seed)
+        with blas.one_thread():
+            return play(there, self.policy(explore=False), self.horizon, episodes, seed)
 
     paused: bool = False  # whether it acts greedily until ``resume``
 
@@ -213,7 +215,8 @@ class Agent(FitsLogs, Persistent):
         """Learn a recorded episode without playing it; the agent's state is the same bit for bit."""
         if record.episode != len(self.history):
             raise InputError(f"episode {record.episode} cannot be learned after {len(self.history)} others")
-        self._relearn(lesson)
+        with blas.one_thread():
+            self._relearn(lesson)
         self._enter(lesson["observations"], lesson["actions"], lesson["rewards"], terminated=lesson["terminated"])
         if (ledger := self.ledger) is not None and "certified_regret" in record.metrics:
             ledger.bound = record.metrics["certified_regret"]  # it may rest on the plan, which is not made again

@@ -12,9 +12,9 @@ from cmerl.acting.terminal_value import terminal_value
 from cmerl.embedding.displacement.given_reward import GivenRewardDynamics
 from cmerl.embedding.displacement.grid import DisplacementView
 from cmerl.exported.container import Arrays
-from cmerl.exported.search import FAR, REGRESSION
+from cmerl.exported.search import ADDITIVE, FAR, REGRESSION
 from cmerl.planning import Plan
-from cmerl.searching.simulator import Ends
+from cmerl.searching.simulator import AdditiveRegression, Ends
 
 
 def can_search(view: DisplacementView, continuous: bool) -> bool:
@@ -33,8 +33,7 @@ def search_contents(
         "discount": actor.terminal.discount(horizon),
         "sizes": {**asdict(actor.search), "amplitudes": list(actor.search.amplitudes)},
         "every": actor.every,
-        "depth": min(view.depth, horizon),
-        "surprise": actor.surprise,
+        "depth": min(actor.depth, horizon),
         "seed": [int(number) for number in seed],
         "value": actor.value,
     }
@@ -46,7 +45,11 @@ def search_contents(
 def _model(view: DisplacementView) -> Arrays:
     model = view.dynamics.simulator
     arrays: Arrays = {"spread": model.spread, "bounds": model.bounds, "pays": np.array(model.pays)}
-    for name, regression in (("move", model.move), ("reward", model.reward)):
+    reward = model.reward
+    if isinstance(reward, AdditiveRegression):
+        arrays |= {f"reward.state.{part}": getattr(reward, part) for part in ADDITIVE}
+        reward = reward.action
+    for name, regression in (("move", model.move), ("reward", reward)):
         arrays |= {f"{name}.{part}": getattr(regression, part) for part in REGRESSION}
     return arrays if model.ends is None else arrays | ends_arrays(model.ends)
 

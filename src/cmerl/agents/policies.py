@@ -12,6 +12,7 @@ import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
+from cmerl import blas
 from cmerl.acting import MPC, Actor, EpisodeActor, ExplorationBudget, Greedy
 from cmerl.agents.exporting import export
 from cmerl.errors import InputError
@@ -49,6 +50,7 @@ class PlanPolicy:
     exploration: ExplorationBudget | None = None
     _asked: LastAsked = field(init=False, repr=False, compare=False, default_factory=LastAsked)
 
+    @blas.one_thread()
     def __call__(self, obs: Any, step: int) -> Any:
         """The action at this observation and ``step``."""
         if not self.searches:
@@ -103,6 +105,7 @@ class PlanEpisode:
         """The action for an observation at ``step``, asked for step after step."""
         return self.within(obs, step, None)
 
+    @blas.one_thread()
     def within(self, obs: Any, step: int, deadline: float | None) -> Any:
         """The best action found by a deadline of ``time.perf_counter``."""
         check_step(step, self.policy.plan.task.problem.horizon)

@@ -15,7 +15,6 @@ from cmerl.kernels import RBF, Columns, Constant, Kernel, StateAction
 from cmerl.validation.numbers import check_count, check_index
 
 COSTS = {"sale": 0.0, "unit": 0.0, "order": 0.0, "holding": 1.0, "backlog": 4.0, "lost": 4.0}
-MOST_ENTRIES = 10**8  # of the table P
 
 
 class LeadTimeInventory(FiniteMDP):

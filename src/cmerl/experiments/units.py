@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from pydantic import BaseModel, ConfigDict
 
-from cmerl import agents
+from cmerl import agents, blas
 from cmerl.agents.base import EpisodeRecord
 from cmerl.agents.environment_calls import StepLimit
 from cmerl.confidence import Mode, as_mode
@@ -133,9 +133,7 @@ def play(unit: Unit, journal: Journal) -> dict[str, Any]:
     Returns:
         The report that the last record holds.
     """
-    from threadpoolctl import threadpool_limits
-
-    with threadpool_limits(1):  # more threads are slower on matrices this small, and change bits
+    with blas.one_thread():
         records = [unpack(record) for record in journal.records()]
         if not records:
             journal.append(pack({"format": FORMAT, "unit": unit.digest}))

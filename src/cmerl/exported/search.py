@@ -15,13 +15,14 @@ from cmerl.searching.episode import Searches, Value, scorer
 from cmerl.searching.icem import Channels, Search
 from cmerl.searching.last_asked import LastAsked
 from cmerl.searching.rbf_features import RBFFeatures
-from cmerl.searching.simulator import Ends, Regression, Simulator
+from cmerl.searching.simulator import AdditiveRegression, Ends, Regression, Simulator
 from cmerl.searching.values import PlannedValue, QueryNovelty, TerminalValue
 
 FloatArray = NDArray[np.float64]
 SingleArray = NDArray[np.float32]
 
 REGRESSION = ("W", "coef", "origin", "mean")
+ADDITIVE = ("W", "coef", "origin")  # of states, where rewards are a sum; the regression of rewards is of actions then
 FAR = 1e300  # stands for a side on which a limit has no end
 
 
@@ -43,7 +44,6 @@ class SearchPolicy:
         search: sizes of a search.
         every: steps that are played of each.
         depth: steps that each looks ahead.
-        surprise: by how much a state may miss what was expected for a search to go on from there.
         seed: of what is drawn.
     """
 
@@ -60,7 +60,6 @@ class SearchPolicy:
     search: Search
     every: int
     depth: int
-    surprise: float
     seed: tuple[int, ...]
     _asked: LastAsked = field(init=False, repr=False, default_factory=LastAsked)
 
@@ -84,10 +83,7 @@ class SearchEpisode:
             if policy.features is None
             else Channels(choices=(policy.features,))
         )
-        self._searches = Searches(
-            channels, policy.search, policy.every, policy.depth, policy.step.centres, policy.seed
-        )
-        self._expected: tuple[SingleArray, int] | None = None  # the state that the last action leads to, and its step
+        self._searches = Searches(channels, policy.search, policy.every, policy.depth, policy.step, policy.seed)
 
     def __call__(self, obs: Any, step: int) -> Any:
         """The action for an observation at ``step``, asked for step after step."""
@@ -101,17 +97,14 @@ class SearchEpisode:
         if searches.due(1, step):
             searches.search(self._score(x.astype(np.float32), step), 1, step, 0.0, deadline)
         features = searches.features(step)
-        there, _, _ = policy.step(x.astype(np.float32), features.astype(np.float32))
-        self._expected = there, step + 1
+        searches.played(x, features, step)
         if policy.features is None:
             return policy.actions.decode(features[0])
         return policy.actions.value(int(np.square(policy.features - features[0]).sum(axis=1).argmin()))
 
     def expects(self, state: FloatArray, step: int) -> bool:
         """Whether the search has led to an encoded state (1, d) at this step."""
-        if self._expected is None or step != self._expected[1]:
-            return False
-        return bool(np.all(np.abs(self._scaled(state) - self._expected[0]) <= self._policy.surprise))
+        return self._searches.led_to(self._scaled(state), step)
 
     def _scaled(self, state: FloatArray) -> FloatArray:
         return (state - self._policy.centre) / self._policy.unit
@@ -142,7 +135,6 @@ def search_policy(meta: dict[str, Any], arrays: Arrays, observations: Observatio
         Search(**sizes),
         about["every"],
         about["depth"],
-        about["surprise"],
         tuple(about["seed"]),
     )
 
@@ -153,8 +145,12 @@ def simulator(arrays: Arrays, reward_at_next: bool) -> Simulator:
         Regression(*(arrays[f"{name}.{part}"].astype(np.float32) for part in REGRESSION))
         for name in ("move", "reward")
     )
+    paid: Regression | AdditiveRegression = reward
+    if "reward.state.W" in arrays:
+        state = {part: arrays[f"reward.state.{part}"].astype(np.float32) for part in ADDITIVE}
+        paid = AdditiveRegression(**state, action=reward)
     spread, bounds, pays = (arrays[name].astype(np.float32) for name in ("spread", "bounds", "pays"))
-    return Simulator(move, reward, reward_at_next, spread, bounds, (pays[0], pays[1]), ends_of(arrays))
+    return Simulator(move, paid, reward_at_next, spread, bounds, (pays[0], pays[1]), ends_of(arrays))
 
 
 def ends_of(arrays: Arrays) -> Ends | None:

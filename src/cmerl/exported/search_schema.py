@@ -13,8 +13,9 @@ SIZES = {
 }  # fmt: skip
 NUMBERS = ("momentum", "spread", "colour")
 ABOUT = {
-    "categorical", "reward_at_next", "discount", "sizes", "every", "depth", "surprise", "seed", "value"
+    "categorical", "reward_at_next", "discount", "sizes", "every", "depth", "seed", "value"
 }  # fmt: skip
+RETIRED = {"surprise"}  # files of earlier versions name it
 FITTED = {"mean", "bounds", "least", "pessimism", "width"}
 PLANNED = {"lengthscale"}
 
@@ -24,7 +25,8 @@ def check_search(meta: dict[str, Any], arrays: Arrays, A: int, d: int) -> None:
     about: Any = meta.get("search")
     need(isinstance(about, dict) and about.get("value") in ("fitted", "plan"), "it does not say how it searches")
     fitted = about["value"] == "fitted"
-    need(set(about) == ABOUT | (FITTED if fitted else PLANNED), "it does not say how it searches")
+    told = set(about) - RETIRED
+    need(told == ABOUT | (FITTED if fitted else PLANNED), "it does not say how it searches")
     _check_sizes(about, meta["horizon"])
     e = shape(arrays, "features", (A, None), "f").shape[1]
     need("action_low" in arrays or about["categorical"], "its actions have no bounds")
@@ -49,17 +51,17 @@ def _check_sizes(about: dict[str, Any], horizon: int) -> None:
     good = good and whole(about["depth"], 1, min(horizon, 1000)) and whole(about["every"], 1, about["depth"])
     good = good and all(isinstance(about[name], bool) for name in ("categorical", "reward_at_next"))
     good = good and number(about["discount"]) and 0 < about["discount"] <= 1
-    good = good and number(about["surprise"]) and about["surprise"] >= 0
     seed = about["seed"]
     good = good and isinstance(seed, list) and len(seed) <= 100 and all(whole(part, 0, 2**128) for part in seed)
     need(good, "the sizes of its search are none")
 
 
 def _check_model(arrays: Arrays, d: int, e: int) -> None:
-    for name, outputs in (("move", d), ("reward", 1)):
-        m = shape(arrays, f"{name}.W", (2 * (d + e) + 1, None), "f").shape[1]
-        shape(arrays, f"{name}.coef", (m, outputs), "f")
-        shape(arrays, f"{name}.origin", (d + e,), "f")
+    additive = "reward.state.W" in arrays
+    if additive:
+        _check_regression(arrays, "reward.state", d, 1)
+    for name, columns, outputs in (("move", d + e, d), ("reward", e if additive else d + e, 1)):
+        _check_regression(arrays, name, columns, outputs)
         shape(arrays, f"{name}.mean", (outputs,), "f")
     for name in ("spread", "bounds"):
         need(bool((shape(arrays, name, (d,), "f") > 0).all()), "its model has no bounds")
@@ -72,6 +74,12 @@ def _check_model(arrays: Arrays, d: int, e: int) -> None:
         shape(arrays, "alive", (None, d), "f")
         if "limits" in arrays:
             shape(arrays, "limits", (None, 2, d), "f")
+
+
+def _check_regression(arrays: Arrays, name: str, columns: int, outputs: int) -> None:
+    m = shape(arrays, f"{name}.W", (2 * columns + 1, None), "f").shape[1]
+    shape(arrays, f"{name}.coef", (m, outputs), "f")
+    shape(arrays, f"{name}.origin", (columns,), "f")
 
 
 def _check_fitted(about: dict[str, Any], arrays: Arrays, d: int) -> None:

@@ -97,19 +97,24 @@ def log_evidence(theta: FloatArray, squares: FloatArray, Y: FloatArray) -> tuple
         squares: ``squared_differences`` of the inputs (d, n, n).
         Y: outputs of mean 0 (n, p).
     """
-    (n, p), d = Y.shape, len(squares)
+    d = len(squares)
     inverse_squares = np.exp(-2.0 * theta[:d])
     ridge = float(np.exp(theta[d]))
     K = np.exp(-0.5 * np.einsum("jik,j->ik", squares, inverse_squares))
+    value, slope = profile_evidence(K, ridge, Y)
+    by_lengthscale = np.einsum("ik,jik->j", slope * K, squares) * inverse_squares
+    return value, np.append(by_lengthscale, np.trace(slope) * ridge)
+
+
+def profile_evidence(K: FloatArray, ridge: float, Y: FloatArray) -> tuple[float, FloatArray]:
+    """The log marginal likelihood of Y (n, p) with C = K + ridge·I, and its gradient ∂/∂C (n, n)."""
+    n, p = Y.shape
     try:
         factor = Cholesky.of(K, ridge)
     except KernelError:  # so nearly singular that nothing can be said: as bad as can be
-        return -1e10, np.zeros(d + 1)
+        return -1e10, np.zeros((n, n))
     inverse = factor.solve(np.eye(n))
     coef = inverse @ Y
     variances = np.maximum(np.einsum("ij,ij->j", Y, coef) / n, 1e-300)
     value = -0.5 * (n * float(np.log(variances).sum()) + p * factor.log_det)
-    slope = 0.5 * ((coef / variances) @ coef.T - p * inverse)  # ∂value/∂C
-    slope_K = slope * K
-    by_lengthscale = np.einsum("ik,jik->j", slope_K, squares) * inverse_squares
-    return value, np.append(by_lengthscale, np.trace(slope) * ridge)
+    return value, 0.5 * ((coef / variances) @ coef.T - p * inverse)

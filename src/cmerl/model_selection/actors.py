@@ -13,12 +13,11 @@ from cmerl.confidence import FailureBudget, Problem
 from cmerl.confidence import Greedy as NoBonus
 from cmerl.embedding import DisplacementEmbedding
 from cmerl.kernels import Kernel
-from cmerl.model_selection.rule import Selection, exceeds
+from cmerl.model_selection.rule import Selection, exceeds, neighbours
 from cmerl.model_selection.simulation import simulate, simulate_search
 from cmerl.planning import Plan, Task, make_plan
 
 FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.intp]
 
 log = logging.getLogger("cmerl")
 
@@ -32,7 +31,8 @@ class Choice:
         actor: how to act.
         reasons: what was compared, in words.
         promised: the return that it had in simulation, of as many steps as were simulated.
-        compared: whether actors were.
+        compared: whether actors were compared.
+        least: the return in simulation below which another actor is worth looking for.
     """
 
     displacement: DisplacementEmbedding | None
@@ -40,6 +40,7 @@ class Choice:
     reasons: dict[str, str]
     promised: float = 0.0
     compared: bool = False
+    least: float = -np.inf
 
 
 def choose_actor(
@@ -49,7 +50,6 @@ def choose_actor(
     value_kernel: Kernel,
     settings: Selection,
     now: Choice | None = None,
-    played: FloatArray | None = None,
 ) -> Choice:
     """For how many steps plans should hold an action, and whether to search: what does best in simulation.
 
@@ -65,11 +65,9 @@ def choose_actor(
         value_kernel: of the problem; a displacement has its own.
         settings: candidates and thresholds.
         now: the present choice, if there is one: repeats far from it are mostly wasted.
-        played: what the present actor has earned from the last of the starts (j,), in as many steps as are simulated.
-            A gain must also exceed what its simulation is wrong by: what misjudges the one misjudges the other.
     """
     steps = min(horizon, settings.simulated_steps)
-    repeats = settings.repeats if now is None else _near(settings.repeats, model.repeat)
+    repeats = settings.repeats if now is None else neighbours(settings.repeats, model.repeat)
     returns = _returns_by_repeat(model, horizon, starts, value_kernel, repeats, steps, settings.near)
     best = max(repeats, key=lambda repeat: (returns[repeat][1].mean(), repeat))
     kept = model.repeat if now is not None and model.repeat in returns else best
@@ -78,51 +76,61 @@ def choose_actor(
     reasons = {"action repeat": ", ".join(f"{r}: {found.mean():.4g}" for r, (_, found) in returns.items())}
     plan, planned = returns[best]
     actors: dict[Actor, FloatArray] = {Greedy(): planned[-settings.search_starts :]}
+    present = now.actor if now is not None and isinstance(now.actor, MPC) else settings.search
     compared = model.places_pay  # else nothing is known to search for
     some = starts[-settings.search_starts :]
     if compared:
-        candidates = settings.searches if len(some) > 1 else settings.searches[-1:]  # one start proves nothing
+        candidates = settings.searches(present) if len(some) > 1 else (present,)  # one start proves nothing
         actors |= {mpc: simulate_search(mpc, plan, some, steps, settings.near) for mpc in candidates}
         reasons["simulated returns"] = ", ".join(f"{_name(one)} {found.mean():.4g}" for one, found in actors.items())
-    actor, misjudged = next(reversed(list(actors))), 0.0
+    actor: Actor = present if compared else Greedy()
     if now is not None and now.compared and now.actor in actors:
-        actor, misjudged = now.actor, _misjudged(actors[now.actor], played)
+        actor = now.actor
     for challenger in sorted(actors, key=lambda one: -float(actors[one].mean())):
-        if len(some) > 1 and exceeds(actors[challenger], actors[actor], least=misjudged):
+        if len(some) > 1 and exceeds(actors[challenger], actors[actor]):
             actor = challenger
             break
-    if misjudged:
-        reasons["simulations err by"] = f"{misjudged:.4g}"
     log.debug("simulated returns: %s", reasons)
     promised = float(actors[actor].mean())
-    chosen = model.with_repeat(best)
-    return Choice(chosen, actor, reasons, promised, compared)
+    return Choice(model.with_repeat(best), actor, reasons, promised, compared, _least(actors, actor))
 
 
-def _misjudged(simulated: FloatArray, played: FloatArray | None) -> float:
-    """By how much simulations from some starts miss what was earned from the last of them, on average."""
-    if played is None or not len(played):
-        return 0.0
-    count = min(len(played), len(simulated))
-    return float(abs(np.mean(played[-count:] - simulated[-count:])))
+def _least(actors: dict[Actor, FloatArray], chosen: Actor) -> float:
+    """The return in simulation below which another actor is worth looking for.
+
+    It is worse than all of the chosen one's by more than these differ, and half of the way to the worst actor.
+    """
+    found = actors[chosen]
+    if len(found) == 1:
+        return -np.inf
+    worst = min(float(returns.mean()) for returns in actors.values())
+    return min(float(found.min() - np.ptp(found)), 0.5 * (float(found.mean()) + worst))
 
 
-def returns_within(steps: IntArray, rewards: FloatArray, most: int) -> FloatArray:
-    """Sums of the rewards (k,) of the first few steps of every episode that begins in a log of steps (n,)."""
-    episode = np.cumsum(steps == 0)
-    return np.asarray(np.bincount(episode, np.where(steps < most, rewards, 0.0))[1:])
+def keeps_its_promise(
+    choice: Choice, horizon: int, starts: FloatArray, value_kernel: Kernel, settings: Selection
+) -> bool:
+    """Whether an actor still does in simulation, with what was learned since, about what it did when it was chosen.
+
+    Its promise is the return that it had in simulation then. Every episode changes the model a little and its values
+    sometimes much: a search that swings a pole up may leave it hanging after the next episode. A simulation from the
+    latest start shows that before it is played.
+    """
+    model = choice.displacement
+    if model is None or not np.isfinite(choice.least):
+        return True
+    steps, start = min(horizon, settings.simulated_steps), starts[-1:]
+    if isinstance(choice.actor, MPC):
+        (plan,) = _plans(model, horizon, value_kernel, (model.repeat,)).values()
+        found = simulate_search(choice.actor, plan, start, steps, settings.near)
+    else:
+        returns = _returns_by_repeat(model, horizon, start, value_kernel, (model.repeat,), steps, settings.near)
+        ((_, found),) = returns.values()
+    return float(found[0]) >= choice.least
 
 
 def _name(actor: Actor) -> str:
-    return f"search with {actor.value} value" if isinstance(actor, MPC) else "plan alone"
-
-
-def _near(repeats: tuple[int, ...], repeat: int) -> tuple[int, ...]:
-    """A repeat that was chosen, the next shorter one and the next longer one; all, where it is no candidate."""
-    if repeat not in repeats:
-        return repeats
-    i = repeats.index(repeat)
-    return repeats[max(i - 1, 0) : i + 2]
+    return f"search of {actor.depth} steps with {actor.value} value" if isinstance(actor, MPC) else "plan alone"
 
 
 def _returns_by_repeat(
@@ -135,12 +143,19 @@ def _returns_by_repeat(
     near: int,
 ) -> dict[int, tuple[Plan, FloatArray]]:
     """The plan for each repeat, and its simulated return from each start."""
+    plans = _plans(model, horizon, value_kernel, repeats)
+    returns = simulate(model.with_repeat(1, sure=True), plans, starts, steps, near)
+    return {repeat: (plans[repeat], found) for repeat, found in zip(repeats, returns, strict=True)}
+
+
+def _plans(
+    model: DisplacementEmbedding, horizon: int, value_kernel: Kernel, repeats: tuple[int, ...]
+) -> dict[int, Plan]:
+    """The plan for each repeat, when the model is taken for the environment."""
     lo, hi = model.reward_range
     problem = Problem(horizon, hi - lo, value_kernel, value_kernel, None, FailureBudget(0.5, learned_reward=True))
     task = Task(problem, NoBonus(), lo)
     order = np.arange(len(model.actions))
-    plans = {
+    return {
         repeat: make_plan([model.with_repeat(repeat, sure=True)], task, episode=1, order=order) for repeat in repeats
     }
-    returns = simulate(model.with_repeat(1, sure=True), plans, starts, steps, near)
-    return {repeat: (plans[repeat], found) for repeat, found in zip(repeats, returns, strict=True)}

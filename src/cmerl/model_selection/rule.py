@@ -26,7 +26,9 @@ class Selection:
         search_starts: of these that searches are simulated from, all at once.
         simulated_steps: most steps of a simulation.
         near: residuals of the nearest transitions that the noise of a simulation is drawn from.
-        search: sizes of searches.
+        depths: steps that searches may look ahead.
+        check: whether the actor is simulated again after every episode, and chosen anew if it does worse.
+        search: the first search: its sizes, its depth and its terminal value.
     """
 
     margin: float = 0.75
@@ -37,16 +39,27 @@ class Selection:
     search_starts: int = 3
     simulated_steps: int = 100
     near: int = 10
+    depths: tuple[int, ...] = (8, 14, 22)
+    check: bool = True
     search: MPC = field(default_factory=MPC)
 
-    @property
-    def searches(self) -> tuple[MPC, ...]:
-        """Candidates; the last is taken unless another does better."""
-        return replace(self.search, value="plan"), replace(self.search, value="fitted")
+    def searches(self, present: MPC) -> tuple[MPC, ...]:
+        """Candidates: the present search, with the next smaller and larger depth, and with the other value."""
+        depths = (depth for depth in neighbours(self.depths, present.depth) if depth != present.depth)
+        other = replace(present, value="plan" if present.value == "fitted" else "fitted")
+        return present, *(replace(present, depth=depth) for depth in depths), other
 
 
-def exceeds(challenger: FloatArray, incumbent: FloatArray, *, least: float = 0.0) -> bool:
+def neighbours(values: tuple[int, ...], value: int) -> tuple[int, ...]:
+    """A value that was chosen, the next smaller one and the next larger one; all, where it is no candidate."""
+    if value not in values:
+        return values
+    i = values.index(value)
+    return values[max(i - 1, 0) : i + 2]
+
+
+def exceeds(challenger: FloatArray, incumbent: FloatArray) -> bool:
     """Whether scores (n,) are better than others of the same cases, beyond the standard error of the gain."""
     gains = challenger - incumbent
     error = float(gains.std(ddof=1) / np.sqrt(len(gains))) if len(gains) > 1 else 0.0
-    return float(gains.mean()) > max(error, least)
+    return float(gains.mean()) > error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,12 +12,11 @@ from cmerl.acting import MPC, Greedy
 from cmerl.embedding import DisplacementEmbedding
 from cmerl.growing import doubled
 from cmerl.kernels import Kernel
-from cmerl.model_selection.actors import Choice, choose_actor, returns_within
+from cmerl.model_selection.actors import Choice, choose_actor, keeps_its_promise
 from cmerl.model_selection.models import displacement_is_better
 from cmerl.model_selection.rule import Selection
 
 FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.intp]
 
 MODELS = ("auto", "direct", "displacement")
 DIRECT = Choice(None, Greedy(), {})
@@ -41,7 +41,6 @@ class Selector:
         self.choice = DIRECT
         self._doubled_at = 0  # the clock
         self._waiting = False  # whether a choice waits for the end of the episode
-        self._chosen_at = 0  # transitions that there were at the last choice of an actor
 
     def doubled(self, n: int) -> bool:
         """The clock: true if the data have doubled since it was true last, with n transitions now."""
@@ -68,8 +67,6 @@ class Selector:
         model: DisplacementEmbedding,
         kernels: tuple[Kernel, Kernel],
         starts: FloatArray,
-        steps: IntArray,
-        rewards: FloatArray,
     ) -> None:
         """Choose the model by held-out predictions, then action repeat and actor by simulated returns.
 
@@ -77,32 +74,48 @@ class Selector:
             model: the displacement, of all data.
             kernels: k_φ and k_ψ of the direct embedding.
             starts: first states of the latest episodes (k, d).
-            steps: of all transitions (n,).
-            rewards: theirs (n,).
         """
         self._waiting = False
-        settings, before = self._settings, None if self.choice.displacement is None else self.choice
+        settings = self._settings
         if self._model == "auto" and not displacement_is_better(model, *kernels, self._lam, settings):
             self.choice = DIRECT
             return
-        since, most = slice(self._chosen_at, None), settings.simulated_steps
-        played = returns_within(steps[since], rewards[since], most)
-        self.choice = choose_actor(model, self._horizon, starts, kernels[1], settings, before, played)
-        self._chosen_at = len(steps)
+        self._choose_actor(model, kernels[1], starts)
+
+    def check(self, value_kernel: Kernel, starts: FloatArray) -> None:
+        """Choose the actor again if in simulation it does worse than when it was chosen.
+
+        Args:
+            value_kernel: k_ψ of the direct embedding.
+            starts: first states of the latest episodes (k, d).
+        """
+        if self._settings.check and not keeps_its_promise(
+            self.choice, self._horizon, starts, value_kernel, self._settings
+        ):
+            assert self.choice.displacement is not None
+            self._choose_actor(self.choice.displacement, value_kernel, starts)
+
+    def _choose_actor(self, model: DisplacementEmbedding, value_kernel: Kernel, starts: FloatArray) -> None:
+        before = None if self.choice.displacement is None else self.choice
+        self.choice = choose_actor(model, self._horizon, starts, value_kernel, self._settings, before)
 
     def spec(self) -> dict[str, Any]:
         """The choice as JSON, but for the model."""
-        choice = self.choice
+        choice, search = self.choice, self.choice.actor if isinstance(self.choice.actor, MPC) else None
         return {
-            "search": choice.actor.value if isinstance(choice.actor, MPC) else None,
+            "search": None if search is None else search.value,
+            "depth": None if search is None else search.depth,
             "reasons": choice.reasons,
             "promised": choice.promised,
             "compared": choice.compared,
+            "least": choice.least if np.isfinite(choice.least) else None,
         }
 
     def restore(self, spec: dict[str, Any], model: DisplacementEmbedding) -> None:
         """The inverse of ``spec``."""
-        searches = {mpc.value: mpc for mpc in self._settings.searches}
-        actor = searches[spec["search"]] if spec["search"] else Greedy()
-        told = (spec[name] for name in ("reasons", "promised", "compared"))
-        self.choice = Choice(model, actor, *told)
+        search = self._settings.search
+        depth = spec.get("depth") or search.depth  # files of earlier versions do not say
+        actor = replace(search, value=spec["search"], depth=depth) if spec["search"] else Greedy()
+        told = {name: spec[name] for name in ("reasons", "promised", "compared")}
+        least = spec.get("least")
+        self.choice = Choice(model, actor, **told, least=-np.inf if least is None else least)

@@ -15,6 +15,8 @@ FloatArray = NDArray[np.float64]
 
 log = logging.getLogger("cmerl")
 
+ENOUGH = 20  # rewards after which one can stand out: the range of two or three says nothing
+
 
 def alike(lo: float, hi: float, *, rounding: float = 1e-9) -> bool:
     """Whether rewards between these two say nothing: they differ by no more than rounding, of their size or of 1.
@@ -25,16 +27,17 @@ def alike(lo: float, hi: float, *, rounding: float = 1e-9) -> bool:
 
 
 class Extremes:
-    """The two smallest and the two largest of some numbers."""
+    """The two smallest and the two largest of some numbers, and how many there were."""
 
-    def __init__(self, low: Sequence[float] = (), high: Sequence[float] = ()) -> None:
-        self.low, self.high = list(low), list(high)
+    def __init__(self, low: Sequence[float] = (), high: Sequence[float] = (), count: int = 0) -> None:
+        self.low, self.high, self.count = list(low), list(high), count
 
     def __bool__(self) -> bool:
         return bool(self.low)
 
     def add(self, number: float) -> None:
         """Take note of one more."""
+        self.count += 1
         self.low = sorted([*self.low, number])[:2]
         self.high = sorted([*self.high, number])[-2:]
 
@@ -48,10 +51,10 @@ class Extremes:
 class RewardRange:
     """The smallest and largest reward per step.
 
-    A single reward far outside the range of all others is not believed at once: it does not widen the range, and
-    counts as the most extreme of the others, until a second one has come. Optimism would otherwise follow an
-    outlier for ever, and what is feared would never be tried again. What ends an episode is an event of its own and
-    believed at once. This is for learned ranges without a proof.
+    A single reward far outside the range of all others is not believed at once, once there are some: it does not
+    widen the range, and counts as the most extreme of the others, until a second one has come. Optimism would
+    otherwise follow an outlier for ever, and what is feared would never be tried again. What ends an episode is an
+    event of its own and believed at once. This is for learned ranges without a proof.
 
     Args:
         declared: (lo, hi), or "auto": starts at (0, 1) and widens to what is seen, saying so once.
@@ -102,7 +105,7 @@ class RewardRange:
 
     def _others(self) -> tuple[float, float]:
         """The range that is assumed, and that of all rewards but the smallest and the largest one."""
-        if not self.robust or len(self._steps.low) < 2:
+        if not self.robust or self._steps.count < ENOUGH:
             return -np.inf, np.inf
         return min(self._lo, self._steps.low[1]), max(self._hi, self._steps.high[0])
 
@@ -181,6 +184,7 @@ class RewardRange:
             "steps": [self._steps.low, self._steps.high],
             "ends": [self._ends.low, self._ends.high],
             "soonest": self._soonest,
+            "seen": self._steps.count,
         }
 
     @classmethod
@@ -188,7 +192,9 @@ class RewardRange:
         """The inverse of ``spec``."""
         found = cls(spec["range"], may_end=spec["may_end"])
         found.declared, found.robust, found.widened = spec["declared"], spec["robust"], spec["widened"]
-        found._steps, found._ends = Extremes(*spec["steps"]), Extremes(*spec["ends"])
+        seen = spec.get("seen", ENOUGH)  # files of earlier versions do not say
+        (low, high), ends = spec["steps"], spec["ends"]
+        found._steps, found._ends = Extremes(low, high, seen), Extremes(*ends)
         found._soonest = spec["soonest"]
         return found
 

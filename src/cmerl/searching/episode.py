@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cmerl.searching.icem import Channels, Found, Score, Search, noise_bank, search
-from cmerl.searching.simulator import Step, roll
+from cmerl.searching.simulator import Simulator, Step, roll
 
 FloatArray = NDArray[np.float64]
 SingleArray = NDArray[np.float32]
@@ -57,7 +57,7 @@ class Searches:
         settings: sizes of a search.
         every: steps that are played of each.
         depth: steps that each looks ahead.
-        centres: of the model.
+        model: that they simulate.
         seed: of what is drawn.
 
     Attributes:
@@ -66,13 +66,15 @@ class Searches:
     """
 
     def __init__(
-        self, channels: Channels, settings: Search, every: int, depth: int, centres: int, seed: tuple[int, ...]
+        self, channels: Channels, settings: Search, every: int, depth: int, model: Simulator, seed: tuple[int, ...]
     ) -> None:
         self.channels, self._settings, self._every, self._seed = channels, settings, every, seed
-        self._sequences = settings.sequences(channels, depth, centres)
+        self._model = model
+        self._sequences = settings.sequences(channels, depth, model.centres)
         self._bank = noise_bank(np.random.default_rng(seed), settings, BANK, depth, channels.latent)
         self.found: Found | None = None
         self.decided = 0
+        self._next: tuple[SingleArray, int] | None = None  # the state that the last action leads to, and its step
 
     def due(self, count: int, step: int) -> bool:
         """Whether so many states need a new search at this step."""
@@ -107,3 +109,13 @@ class Searches:
         assert self.found is not None
         best: NDArray[Any] = self.found.best[:, step - self.decided]
         return np.asarray(self.channels.decode(best), dtype=np.float64)
+
+    def played(self, x: FloatArray, features: FloatArray, step: int) -> None:
+        """Remember where an action (1, e) leads that is played at a state (1, d)."""
+        self._next = self._model(x.astype(np.float32), features.astype(np.float32))[0], step + 1
+
+    def led_to(self, x: FloatArray, step: int) -> bool:
+        """Whether the last action has led to a state (1, d) at this step, but for less than a usual displacement."""
+        if self._next is None or step != self._next[1]:
+            return False
+        return bool(np.linalg.norm(x - self._next[0]) <= np.linalg.norm(self._model.spread))

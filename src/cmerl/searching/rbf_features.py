@@ -18,11 +18,10 @@ class RBFFeatures:
     Args:
         centres: (m, d).
         lengthscales: ℓ, one for all columns or one per column.
-        single: whether exponentials, which take most of the time, are in single precision.
     """
 
-    def __init__(self, centres: FloatArray, lengthscales: FloatArray | float = 1.0, *, single: bool = False) -> None:
-        self.centres, self._scales, self._single = centres, lengthscales, single
+    def __init__(self, centres: FloatArray, lengthscales: FloatArray | float = 1.0) -> None:
+        self.centres, self._scales = centres, lengthscales
         self._origin = centres.mean(axis=0)
         Q = (centres - self._origin) / lengthscales
         self._right = np.vstack([Q.T, -np.ones(len(Q)), -0.5 * np.square(Q).sum(axis=1)])
@@ -35,16 +34,14 @@ class RBFFeatures:
         np.einsum("ij,ij->i", P, 0.5 * P, out=left[:, -2])
         K = left @ self._right
         np.minimum(K, 0.0, out=K)
-        if self._single:
-            K = K.astype(np.float32)
         np.exp(K, out=K)
         return np.asarray(K.reshape(*X.shape[:-1], -1))
 
-    def split(self, actions: FloatArray, *, single: bool = False) -> tuple[RBFFeatures, FloatArray]:
+    def split(self, actions: FloatArray) -> tuple[RBFFeatures, FloatArray]:
         """The features of states, and those of given actions (A, e), the last columns: (A, m). k is their product."""
         d = self.centres.shape[1] - actions.shape[1]
         scales = np.broadcast_to(self._scales, self.centres.shape[1])
-        states = RBFFeatures(self.centres[:, :d], scales[:d], single=single)
+        states = RBFFeatures(self.centres[:, :d], scales[:d])
         return states, RBFFeatures(self.centres[:, d:], scales[d:])(actions)
 
 

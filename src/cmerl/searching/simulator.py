@@ -71,6 +71,11 @@ class Regression:
     origin: SingleArray
     mean: SingleArray
 
+    @property
+    def size(self) -> int:
+        """Kernels that a prediction evaluates."""
+        return len(self.coef)
+
     def __call__(self, X: SingleArray) -> SingleArray:
         """Predictions (n, p)."""
         if not len(self.coef):
@@ -93,6 +98,48 @@ class Regression:
         return LEAST_EXPONENT * quick_exponential()[1]
 
 
+def matern_kernels(P: NDArray[Any], W: NDArray[Any]) -> NDArray[Any]:
+    """(1 + q)·exp(−q) with q² = [p², p, 1]·W, kernels of smoothness 3⁄2 (n, m) at points (n, d)."""
+    q = _quadratics(P) @ W
+    np.maximum(q, 0.0, out=q)
+    np.sqrt(q, out=q)
+    K = np.negative(q)
+    np.maximum(K, LEAST_EXPONENT, out=K)
+    np.exp(K, out=K)
+    q += 1.0
+    K *= q
+    return np.asarray(K)
+
+
+@dataclass(frozen=True, eq=False)
+class AdditiveRegression:
+    """A regression of one output that adds what states and what actions contribute.
+
+    Attributes:
+        W: of squared distances of states, see ``matern_kernels`` (2d + 1, m).
+        coef: (m, 1).
+        origin: that states are counted from (d,).
+        action: what actions contribute, the mean included.
+    """
+
+    W: SingleArray
+    coef: SingleArray
+    origin: SingleArray
+    action: Regression
+
+    @property
+    def size(self) -> int:
+        """Kernels that a prediction evaluates."""
+        return len(self.coef) + self.action.size
+
+    def __call__(self, X: SingleArray) -> SingleArray:
+        """Predictions (n, 1) at states and actions (n, d + e)."""
+        d = len(self.origin)
+        found: SingleArray = matern_kernels(X[:, :d] - self.origin, self.W) @ self.coef
+        found += self.action(X[:, d:])
+        return found
+
+
 @dataclass(frozen=True, eq=False)
 class Ends:
     """Tells whether a state has ended the episode, and what that paid.
@@ -100,8 +147,8 @@ class Ends:
     Attributes:
         ended: states that did (n, d), n > 0.
         rewards: what that paid (n,).
-        alive: some of those that did not (m, d).
-        limits: that all of the former have crossed and none of the latter; None if there are none: then the nearer
+        alive: some of those that did not (m, d), needed where there are no limits.
+        limits: that all of the former have crossed and no other state has; None if there are none: then the nearer
             of both decides.
     """
 
@@ -146,7 +193,7 @@ class Simulator:
     """
 
     move: Regression
-    reward: Regression
+    reward: Regression | AdditiveRegression
     at_next: bool
     spread: SingleArray
     bounds: SingleArray
@@ -156,7 +203,7 @@ class Simulator:
     @property
     def centres(self) -> int:
         """Of all its regressions, which a step evaluates kernels at."""
-        return len(self.move.coef) + len(self.reward.coef)
+        return self.move.size + self.reward.size
 
     def __call__(self, x: SingleArray, a: SingleArray) -> tuple[SingleArray, SingleArray, BoolArray | None]:
         """Next states (n, d), rewards (n,) and ends (n,) of states (n, d) and actions with features (n, e)."""

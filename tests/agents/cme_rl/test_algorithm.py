@@ -55,7 +55,9 @@ def test_cart_pole_is_modelled_by_displacements_and_goes_on_bit_for_bit_after_lo
 
 @pytest.mark.slow
 def test_mountain_car_is_solved_in_a_few_episodes() -> None:
-    agent = CMERL(gymnasium.make("MountainCar-v0"), seed=0).learn(5)
+    agent = CMERL(gymnasium.make("MountainCar-v0"), seed=0)
+    while len(agent.history) < 5 and min((r.length for r in agent.history), default=200) >= 150:
+        agent.learn(1)
     assert min(r.length for r in agent.history) < 150
 
 

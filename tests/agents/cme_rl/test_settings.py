@@ -52,8 +52,11 @@ def test_a_setting_that_was_retired_is_passed_over() -> None:
     assert Settings.from_spec({"selection": kept}) == Settings(selection=Selection(held_out=7))
     prize = {"hope": 4.0, "margin": 8.0, "prizes": 2.0}
     assert Settings.from_spec({"prize": prize}) == Settings(prize=PrizeCeiling(prizes=2.0))
-    terminal = {"search": {"terminal": {"apart": 0.02}}}
-    older = {"displacement": {"far": 10.0, "end_radius": 0.5}, "selection": terminal}
+    terminal = {"search": {"terminal": {"apart": 0.02}, "surprise": 0.5}}
+    older = {
+        "displacement": {"far": 10.0, "end_radius": 0.5, "survivors": 400, "usual_steps": 100, "depths": [8, 22]}
+    }
+    older["selection"] = terminal
     assert Settings.from_spec(older) == Settings()
     for part, name in leaves(Settings()):
         assert name not in RETIRED.get(type(part).__name__, ())

@@ -16,6 +16,7 @@ from cmerl.agents.cme_rl.transition_store import TransitionStore
 from cmerl.embedding import CompressedEmbedding, DisplacementEmbedding, ExactEmbedding
 from cmerl.errors import InputError
 from cmerl.kernels import RBF, Delta, Matern
+from cmerl.model_selection import Selector, selector
 from cmerl.spaces import StateSpace
 from cmerl.transitions import Transitions
 
@@ -201,3 +202,26 @@ def test_a_displacement_goes_on_from_its_arrays_with_its_repeat_and_its_landmark
     again.restore(held.arrays())
     assert (again.repeat, again.n) == (3, 900)
     np.testing.assert_array_equal(again.support, held.support)
+
+
+def test_the_choice_of_an_actor_is_checked_when_an_episode_ends_and_no_other_choice_is_due(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[int] = []
+    agent = CMERL(gymnasium.make("Pendulum-v1", max_episode_steps=10), model="displacement")
+    monkeypatch.setattr(Selector, "check", lambda self, kernel, starts: asked.append(len(starts)))
+    agent.learn(7)  # the data have doubled after episodes 1, 2 and 4
+    assert asked == [3, 5, 6, 7]
+    with agent.episode() as episode:  # it is broken off
+        episode.act(agent.env.reset(seed=0)[0])
+    assert asked == [3, 5, 6, 7]
+
+
+def test_plans_are_made_with_the_model_of_an_actor_that_was_chosen_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    agent = CMERL(gymnasium.make("Pendulum-v1", max_episode_steps=10), model="displacement")
+    agent.learn(2)
+    monkeypatch.setattr(selector, "keeps_its_promise", lambda *_: False)
+    before = agent.model.choice
+    agent.learn(1)
+    assert agent.model.choice is not before
+    assert agent.model.embeddings == [agent.model.choice.displacement]

@@ -44,15 +44,3 @@ def test_rows_know_where_their_episode_breaks_off() -> None:
     found.update(Transitions.of(np.hstack([x, np.array([[0], [1], [0], [1], [0]])]), y, np.arange(5.0)))
     np.testing.assert_array_equal(found.dynamics.last_of_episode, [2, 2, 2, 4, 4])
     assert found.dynamics.latest_length == 2
-
-
-@pytest.mark.parametrize(
-    ("step", "end", "pay"), [(-1.0, -1.0, True), (1.0, 0.0, False), (0.0, 1.0, True), (1.0, 99.0, False)]
-)
-def test_ends_pay_if_they_bring_more_than_many_steps(step: float, end: float, pay: bool) -> None:
-    rng = np.random.default_rng(0)
-    x, a = rng.random((60, 1)), rng.integers(2, size=(60, 1))
-    ended = x[:, 0] > 0.9
-    found = DisplacementEmbedding(np.arange(2.0)[:, None], categorical=True)
-    found.update(Transitions.of(np.hstack([x, a]), x + 0.1 * a, np.where(ended, end, step), ended))
-    assert found.dynamics.ends_pay is pay

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from swings import path
 
 from cmerl.embedding import DisplacementEmbedding
-from cmerl.embedding.displacement.kernel_choice import fit_shape, reward_rows, rows_to_fit
+from cmerl.embedding.displacement.dynamics import Dynamics
+from cmerl.embedding.displacement.kernel_choice import Shape, fit_shape, reward_rows, rows_to_fit
 from cmerl.embedding.displacement.motion import Motion
 from cmerl.embedding.displacement.settings import DisplacementSettings
+from cmerl.kernels.additive_fitting import AdditiveFit
+from cmerl.kernels.fitting import Fit
 
 SETTINGS = DisplacementSettings(fit_rows=100)
 
@@ -32,6 +37,36 @@ def test_each_output_has_lengthscales_of_its_own_and_a_constant_column_none() ->
     assert by_state.lengthscales[0] < by_action.lengthscales[0]
     assert by_action.lengthscales[3] < by_state.lengthscales[3]
     assert shape.reward_at_next
+
+
+def goals(n: int = 200, seed: int = 0) -> Motion:
+    """The reward is the distance of the next state to a spot, and a cost of the action ten times as large."""
+    rng = np.random.default_rng(seed)
+    x, a = rng.normal(size=(n, 2)), rng.uniform(-1, 1, (n, 1))
+    y = x + 0.1 * rng.normal(size=(n, 2))
+    return Motion(x, a, y, -0.1 * np.linalg.norm(y, axis=1) - a[:, 0] ** 2, np.zeros(n, dtype=bool))
+
+
+def test_a_reward_that_is_a_sum_gets_a_kernel_that_is_one_and_is_predicted_better() -> None:
+    errors = {}
+    new = goals(seed=1)
+    for additive in (True, False):
+        settings = DisplacementSettings(additive=additive)
+        shape = fit_shape(goals(), settings)
+        assert isinstance(shape.reward, AdditiveFit) is additive
+        assert shape.reward_at_next
+        restored = Shape.from_arrays(shape.arrays(), 2)
+        assert type(restored.reward) is type(shape.reward)
+        model = Dynamics(goals(), restored, np.array([[-1.0], [1.0]]), action_gap=1.0, lam=0.1, settings=settings)
+        paid = model.simulator.reward(np.hstack([new.y, new.a]).astype(np.float32))[:, 0]
+        errors[additive] = float(np.sqrt(np.square(paid - new.r).mean()))
+    assert errors[True] < errors[False] / 2
+
+
+def test_a_reward_that_is_a_product_keeps_one_kernel() -> None:
+    data = goals()
+    shape = fit_shape(replace(data, r=np.sin(2 * data.y[:, 0] * data.a[:, 0])), DisplacementSettings())
+    assert isinstance(shape.reward, Fit)
 
 
 def test_a_fit_begins_where_the_last_one_ended() -> None:

@@ -30,19 +30,6 @@ def test_more_data_than_are_kept_may_come_at_once() -> None:
     assert np.abs(found.residuals(data)).max() < 0.02
 
 
-def test_a_model_is_trusted_as_far_as_it_foresees_a_path_that_it_has_not_seen() -> None:
-    found = DisplacementEmbedding(np.arange(2.0)[:, None], categorical=True)
-    found.update(path(0, 0.1))
-    assert found.depth == 15  # nothing is known yet
-    found.update(path(1, 0.1))
-    assert found.depth == 22
-    for seed in range(2, 5):
-        other = DisplacementEmbedding(np.arange(2.0)[:, None], categorical=True)
-        other.update(path(0, 0.1))
-        other.update(path(seed, -0.3))  # another world
-        assert other.depth == 8
-
-
 def test_the_first_rewards_of_a_place_are_learned_when_the_episode_ends() -> None:
     """A spot pays 1. A model without it would search for nothing until the data have doubled."""
 

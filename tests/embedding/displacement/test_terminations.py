@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from cmerl.embedding.displacement.terminations import find_limits, terminations
+from cmerl.embedding.displacement.terminations import find_limits
+from cmerl.embedding.displacement.terminations import terminations as of_centres
+from cmerl.searching.simulator import Ends
+
+
+def terminations(ended: np.ndarray, rewards: np.ndarray, alive: np.ndarray) -> Ends:
+    return of_centres(ended, rewards, alive, centres=50)
 
 
 def test_ends_beyond_one_coordinate_make_one_limit_on_each_side() -> None:
@@ -52,3 +58,12 @@ def test_ends_in_the_middle_are_told_by_the_nearest_neighbour() -> None:
     flags, rewards = terminations(ended, np.array([5.0]), alive)(np.array([[0.0, 0.1], [0.9, 0.9]]))
     assert flags.tolist() == [True, False]
     assert rewards[0] == 5.0
+
+
+def test_survivors_are_kept_spread_as_widely_as_they_are_where_there_are_no_limits() -> None:
+    rng = np.random.default_rng(0)
+    alive = np.vstack([rng.normal(0.0, 0.01, (300, 2)), [[-3.0, -3.0], [3.0, 3.0]]])
+    found = terminations(np.array([[0.5, 0.5]]), np.zeros(1), alive)
+    assert len(found.alive) == 50
+    assert {(-3.0, -3.0), (3.0, 3.0)} <= set(map(tuple, found.alive.tolist()))
+    assert not len(terminations(np.array([[9.0, 9.0]]), np.zeros(1), alive).alive)  # limits need none

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import logging
 import os
-import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import clusters
+import processes
 import pytest
 import ray
 from clusters import busy_workers, from_episode, kill_busy_node, kill_one
@@ -102,13 +103,25 @@ gymnasium.register("Fatal-v0", Fatal)
 
 
 def descendants(pid: int) -> set[int]:
-    children = (Path("/proc") / str(pid) / "task" / str(pid) / "children").read_text().split()
+    try:
+        children = (Path("/proc") / str(pid) / "task" / str(pid) / "children").read_text().split()
+    except (FileNotFoundError, ProcessLookupError):  # it has ended
+        return set()
     return {pid}.union(*(descendants(int(child)) for child in children))
+
+
+def open_files(pid: int) -> list[str]:
+    found = []
+    with suppress(FileNotFoundError, ProcessLookupError):  # it has ended
+        for fd in (Path("/proc") / str(pid) / "fd").iterdir():
+            with suppress(FileNotFoundError):  # or closed the file
+                found.append(os.readlink(fd))
+    return found
 
 
 def listening_addresses(pids: set[int]) -> set[str]:
     """Local addresses, as the kernel writes them, on which any of the processes accepts connections."""
-    links = [os.readlink(fd) for pid in pids for fd in (Path("/proc") / str(pid) / "fd").iterdir() if fd.is_symlink()]
+    links = [link for pid in pids for link in open_files(pid)]
     tables = [Path("/proc/net/tcp").read_text(), Path("/proc/net/tcp6").read_text()]
     rows = [line.split() for table in tables for line in table.splitlines()[1:]]
     return {row[1].partition(":")[0] for row in rows if row[3] == "0A" and f"socket:[{row[9]}]" in links}
@@ -145,11 +158,8 @@ def test_a_cluster_started_here_is_private_outlives_fatal_units_and_ends_with_th
 
     assert listening
     assert listening <= LOOPBACK_ADDRESSES
-    deadline = time.monotonic() + 20
-    while started & descendants(os.getpid()) and time.monotonic() < deadline:
-        time.sleep(0.05)
     assert len(started) > 3
-    assert not started & descendants(os.getpid())
+    processes.wait_until(lambda: not started & descendants(os.getpid()))
 
 
 def test_closing_the_engine_ends_its_workers_and_keeps_the_journal(cluster, tmp_path) -> None:
@@ -161,10 +171,7 @@ def test_closing_the_engine_ends_its_workers_and_keeps_the_journal(cluster, tmp_
     assert isinstance(first, EpisodeFinished)
     assert busy_workers(cluster.head_node)
     events.close()
-    deadline = time.monotonic() + 20
-    while busy_workers(cluster.head_node) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert not busy_workers(cluster.head_node)
+    processes.wait_until(lambda: not busy_workers(cluster.head_node))
     assert not ray.is_initialized()
     with FileJournal(path) as journal:
         assert unpack(journal.records()[1])["line"] == first.line

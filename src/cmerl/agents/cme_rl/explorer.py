@@ -131,8 +131,7 @@ class Explorer:
         """By how much the best return that is thought possible exceeds the median of the last few."""
         planner = self._planner
         most = float(planner.ceilings().cap[0]) + planner.horizon * planner.rewards.bounds[0]
-        usual = planner.options.settings.usual_episodes
-        latest = [record.ret for record in self._history[-usual:]]
+        latest = planner.latest(planner.options.settings.usual_episodes)
         return most - float(np.median(latest)) if latest else np.inf
 
     def begin(self, play: Any) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from cmerl import blas
 from cmerl.agents.cme_rl.options import Options
 from cmerl.agents.cme_rl.parts import Parts
 from cmerl.agents.cme_rl.transition_store import TransitionStore
@@ -204,6 +205,7 @@ class Planner:
         plan = self._plans["optimistic", 1.0] = self._make(self.task(), self.order(replans), step)
         return plan
 
+    @blas.one_thread()
     def _make(
         self, task: Task, order: NDArray[np.intp], step: int = 0, *, sign: float = 1.0, later: Plan | None = None
     ) -> AnyPlan:

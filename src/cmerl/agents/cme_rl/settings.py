@@ -13,7 +13,8 @@ from cmerl.model_selection import Selection
 from cmerl.optimism import PrizeCeiling
 
 RETIRED = {
-    "DisplacementSettings": {"end_radius", "far"},
+    "DisplacementSettings": {"depths", "open_loop_error", "end_radius", "far", "survivors", "usual_steps"},
+    "MPC": {"surprise"},
     "PrizeCeiling": {"hope", "margin"},
     "Refined": {"difference", "known"},
     "TerminalSettings": {"apart"},

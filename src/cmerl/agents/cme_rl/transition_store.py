@@ -128,6 +128,8 @@ class TransitionStore:
             begun = batch.Z[steps == 0, : -self.recipe.actions.shape[1]]
             self._starts = [*self._starts, *begun][-self.recipe.settings.selection.starts :]
         if self.batches is None:
+            if end:
+                self._check()
             return
         self.batches.append((steps, batch))
         self._ends.append(end)
@@ -138,6 +140,8 @@ class TransitionStore:
             self.displacement.end_episode()
         if end and self.selector.due:
             self._choose()
+        elif end:
+            self._check()
         if end and self._log_ends():
             self.batches = None
 
@@ -163,6 +167,12 @@ class TransitionStore:
         """First states of the latest episodes (k, d)."""
         return np.array(self._starts).reshape(-1, self.recipe.states.dims)
 
+    def _check(self) -> None:
+        """Let the selector see whether its actor still does well."""
+        if self.displacement is not None and len(self._starts):
+            self.selector.check(self.value_kernel, self.starts)
+            self.embeddings = [self.displacement]
+
     def _choose(self) -> None:
         """Let the selector choose, and plan with the model that it takes."""
         before, data, steps = self.displacement, self._all_data(), self._all_steps()
@@ -174,7 +184,7 @@ class TransitionStore:
         if not len(starts):  # the first step of every episode was lost: the earliest states that were seen
             Z = np.asarray(data.Z)[steps == steps.min()]
             starts = Z[-self.recipe.settings.selection.starts :, : -self.recipe.actions.shape[1]]
-        self.selector.choose(model, (self.kernel, self.value_kernel), starts, steps, data.rewards)
+        self.selector.choose(model, (self.kernel, self.value_kernel), starts)
         if self.displacement is not None:
             self.embeddings = [self.displacement]
         elif before is not None:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 import gymnasium
 import numpy as np
 
-from cmerl import oracles
+from cmerl import blas, oracles
 from cmerl.agents.certified import Certified
 from cmerl.agents.episode import Episode
 from cmerl.agents.history import History
@@ -95,7 +95,7 @@ class Persistent(Certified):
         except InputError as error:
             raise InputError(f"{name} is damaged: {error}") from None
         try:
-            with np.errstate(all="ignore"):
+            with np.errstate(all="ignore"), blas.one_thread():
                 return cls._built(tensors, meta, env, given)
         except CmerlError:
             raise

@@ -81,7 +81,7 @@ class CompressedEmbedding:
         self.lam = check_ridge(lam)
         self.layout = Layout(kernel, np.empty((0, 1)) if actions is None else actions)
         self.keep = keep
-        self._make_features, self._rebuild = features, rebuild
+        self._make_features = features
         self._landmarks = landmarks
         self._router = Router(self.layout)
         self.moments: list[Moments] = []

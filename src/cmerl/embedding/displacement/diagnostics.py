@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from cmerl.embedding.displacement.dynamics import Dynamics
 from cmerl.embedding.displacement.kernel_choice import Shape
+from cmerl.kernels.additive_fitting import AdditiveFit
 from cmerl.kernels.fitting import Fit
 
 FloatArray = NDArray[np.float64]
@@ -33,7 +34,13 @@ def rounded(values: FloatArray) -> list[float]:
     return [float(f"{v:.3g}") for v in values]
 
 
-def _words(chosen: Fit | None) -> str:
+def _words(chosen: Fit | AdditiveFit | None) -> str:
     if chosen is None:
         return "constant"
+    if isinstance(chosen, AdditiveFit):
+        states, actions = rounded(chosen.state_lengthscales), rounded(chosen.action_lengthscales)
+        return (
+            f"Matérn-3/2 of states, lengthscales {states}, plus {chosen.weight:.2g} times RBF of actions, "
+            f"lengthscales {actions}, with ridge {chosen.ridge:.2g}"
+        )
     return f"RBF of lengthscales {rounded(chosen.lengthscales)} with ridge {chosen.ridge:.2g}"

@@ -8,13 +8,16 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from cmerl.embedding.displacement.additive import AdditiveRegression
 from cmerl.embedding.displacement.kernel_choice import Shape
 from cmerl.embedding.displacement.motion import Motion
 from cmerl.embedding.displacement.regression import Novelty
 from cmerl.embedding.displacement.settings import DisplacementSettings
 from cmerl.embedding.displacement.stacked import StackedRegression
 from cmerl.embedding.displacement.terminations import terminations
-from cmerl.searching.simulator import Ends, Simulator
+from cmerl.kernels.additive_fitting import AdditiveFit
+from cmerl.kernels.fitting import Fit
+from cmerl.searching.simulator import Simulator
 from cmerl.searching.values import QueryNovelty
 
 FloatArray = NDArray[np.float64]
@@ -51,17 +54,16 @@ class Dynamics:
         self._move = StackedRegression(data.z, moved, shape.displacement, centres, leave_out=self._outliers)
         self.residuals = self._move.residuals * self.spread
         self.dropped = int(self._move.dropped.any(axis=1).sum())
-        alive = data[~data.ended] if not data.ended.all() else data
+        alive = data.alive
         self._at_next = shape.reward_at_next
-        causes = np.hstack([alive.y if self._at_next else alive.x, alive.a])
         self._least, self._most = float(alive.r.min()), float(alive.r.max())
         # Where nothing was seen a step pays the least: with the mean, a plan that promises most would lead there.
         # To look all the same is what the exploration account is for.
-        self._reward = StackedRegression(
-            causes, alive.r[:, None], [shape.reward], centres, prior=np.array([self._least])
-        )
+        causes = alive.y if self._at_next else alive.x
+        self._reward = _reward(causes, alive.a, alive.r, shape.reward, centres, prior=self._least)
         self._bounds = np.abs(np.vstack([data.x, data.y])).max(axis=0) + 2.0
-        self.terminations = self._terminations(data, settings)
+        ends = data[data.ended]
+        self.terminations = terminations(ends.y, ends.r, data.y[~data.ended], centres) if len(ends) else None
         self._width = float(np.sqrt(max(data.x.shape[1] / 2.0, 1.0)))  # more columns lie farther apart
         visited = np.vstack([data.x, data.y[~data.ended]]) / self._width
         self.state_novelty = Novelty(visited, lam, centres)
@@ -80,16 +82,6 @@ class Dynamics:
             self.terminations,
         )
         self._range_over(actions)
-
-    def _terminations(self, data: Motion, settings: DisplacementSettings) -> Ends | None:
-        """Where episodes end, as far as is known; ``ends_pay`` if they pay more than many usual steps."""
-        ends = data[data.ended]
-        self.ends_pay = False
-        if not len(ends):
-            return None
-        usual = float(data.r[~data.ended].mean()) if len(ends) < len(data) else 0.0
-        self.ends_pay = float(ends.r.mean()) > settings.usual_steps * usual
-        return terminations(ends.y, ends.r, data.y[~data.ended], settings.survivors)
 
     def _range_over(self, actions: FloatArray) -> None:
         self._moves, self._rewards = self._move.of_actions(actions), self._reward.of_actions(actions)
@@ -118,8 +110,7 @@ class Dynamics:
     @cached_property
     def last_of_episode(self) -> NDArray[np.intp]:
         """For every row, the last that follows from it without a break (n,)."""
-        broken = np.append(np.any(self.data.y[:-1] != self.data.x[1:], axis=1), True)
-        ends = np.flatnonzero(broken)
+        ends = np.flatnonzero(self.data.breaks)
         return np.asarray(ends[np.searchsorted(ends, np.arange(len(self.data)))])
 
     @property
@@ -197,3 +188,17 @@ class Dynamics:
         both = np.minimum(self._novelties(x), self.state_novelty(y))
         length = np.sqrt(np.square(y - x).sum(axis=-1))
         return np.where(ended, 0.0, both * np.minimum(length, 1.0))
+
+
+def _reward(
+    states: FloatArray,
+    actions: FloatArray,
+    paid: FloatArray,
+    fit: Fit | AdditiveFit | None,
+    centres: int,
+    prior: float,
+) -> StackedRegression | AdditiveRegression:
+    """The regression of rewards by a kernel."""
+    if isinstance(fit, AdditiveFit):
+        return AdditiveRegression(states, actions, paid, fit, centres)
+    return StackedRegression(np.hstack([states, actions]), paid[:, None], [fit], centres, prior=np.array([prior]))

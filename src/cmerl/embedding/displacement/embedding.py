@@ -14,16 +14,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cmerl import blas
 from cmerl.embedding.displacement.diagnostics import explained, kernels_in_words, rounded
-from cmerl.embedding.displacement.dynamics import Dynamics
 from cmerl.embedding.displacement.evidence import smoother_weights
 from cmerl.embedding.displacement.given_reward import TransitionReward
 from cmerl.embedding.displacement.grid import DisplacementGrid, DisplacementView, Target
-from cmerl.embedding.displacement.kernel_choice import Shape
 from cmerl.embedding.displacement.landmarks import choose_landmarks
 from cmerl.embedding.displacement.learner import Learner
 from cmerl.embedding.displacement.settings import DisplacementSettings
-from cmerl.embedding.displacement.units import Units, nearest_actions
+from cmerl.embedding.displacement.units import nearest_actions
 from cmerl.errors import InputError
 from cmerl.growing import Arrays
 from cmerl.rollback import all_or_nothing
@@ -33,8 +32,10 @@ FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.intp]
 
 
-class DisplacementEmbedding:
+class DisplacementEmbedding(Learner):
     """A displacement model: regression of s' − s, for smooth, nearly deterministic dynamics.
+
+    It is its learner, with the view that plans read.
 
     Args:
         actions: the finite action set (A, d_a).
@@ -56,11 +57,10 @@ class DisplacementEmbedding:
         settings: DisplacementSettings | None = None,
         reward: TransitionReward | None = None,
     ) -> None:
-        self.actions, self.lam = actions, lam
-        self.repeat = 1
-        self._learner = Learner(
+        super().__init__(
             actions, categorical=categorical, lam=lam, settings=settings or DisplacementSettings(), reward=reward
         )
+        self.repeat = 1
         self._view: DisplacementView | None = None
         self._grid: DisplacementGrid | None = None
 
@@ -73,80 +73,28 @@ class DisplacementEmbedding:
         if not (isinstance(batch.Z, np.ndarray) and isinstance(batch.next_states, np.ndarray)):
             raise InputError("a displacement needs states that are rows of numbers")
         with all_or_nothing(self):
-            self._learner.absorb(batch)
+            self.absorb(batch)
             self._view = self._grid = None
 
     def end_episode(self) -> None:
         """Choose the kernel of rewards if the episode has shown the first that depend on the state."""
-        if self._learner.rewards_wait:
+        if self.rewards_wait:
             with all_or_nothing(self):
-                self._learner.fit_rewards()
+                self.fit_rewards()
                 self._view = self._grid = None
 
     # --- on disk ---
 
     def arrays(self) -> Arrays:
         """All arrays for saving; an embedding made the same way continues from them bit for bit."""
-        learned = self._learner.arrays()
+        learned = super().arrays()
         return {**learned, "counts": np.insert(learned["counts"], 3, self.repeat)}  # files hold it between the others
 
     def restore(self, arrays: Arrays) -> None:
         """Continue from what was saved."""
         self.repeat = int(arrays["counts"][3])
-        self._learner.restore({**arrays, "counts": np.delete(arrays["counts"], 3)})
+        super().restore({**arrays, "counts": np.delete(arrays["counts"], 3)})
         self._view = self._grid = None
-
-    # --- what was learned ---
-
-    @property
-    def n(self) -> int:
-        """How many transitions were learned."""
-        return self._learner.n
-
-    @property
-    def fits(self) -> int:
-        """How often kernels and scales were chosen."""
-        return self._learner.fits
-
-    @property
-    def places_pay(self) -> bool:
-        """Whether a reward is known to depend on the state; asked again whenever kernels are chosen."""
-        return self._learner.places_pay
-
-    @property
-    def settings(self) -> DisplacementSettings:
-        """All numbers but λ."""
-        return self._learner.settings
-
-    @property
-    def data(self) -> Transitions:
-        """The kept transitions."""
-        return self._learner.data
-
-    @property
-    def units(self) -> Units:
-        """The present scales of states and features of actions."""
-        return self._learner.units
-
-    @property
-    def shape(self) -> Shape:
-        """The present kernels."""
-        return self._learner.shape
-
-    @property
-    def dynamics(self) -> Dynamics:
-        """The learned dynamics; computed on first use."""
-        return self._learner.dynamics
-
-    @property
-    def depth(self) -> int:
-        """Steps that a search may look ahead: as many as the model predicted of one of the latest episodes."""
-        return self._learner.depth
-
-    @property
-    def reward_range(self) -> tuple[float, float]:
-        """The smallest and largest reward seen, including 0 if an episode terminated."""
-        return self._learner.reward_range
 
     # --- the model of the moment ---
 
@@ -164,9 +112,10 @@ class DisplacementEmbedding:
         """
         other = copy.copy(self)
         other._view, other._grid = replace(self.view, repeat=repeat, sure=sure), None
-        other._learner, other.repeat = copy.copy(self._learner), repeat
+        other.repeat = repeat
         return other
 
+    @blas.one_thread()
     def _make_view(self) -> DisplacementView:
         units = self.units
         return DisplacementView(
@@ -177,7 +126,6 @@ class DisplacementEmbedding:
             *choose_landmarks(self.dynamics, len(units.actions), self.settings),
             self.repeat,
             categorical=units.categorical,
-            depth=self.depth,
         )
 
     def step(self, states: FloatArray, which: IntArray) -> tuple[FloatArray, FloatArray, NDArray[np.bool_]]:

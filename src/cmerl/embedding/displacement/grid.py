@@ -60,7 +60,7 @@ class DisplacementView:
     """Everything learned by one moment, for a plan to keep.
 
     ``repeat`` may differ between the states of a grid. If it is ``sure``, nothing counts as new. ``categorical`` says
-    whether actions are names, and ``depth`` for how many steps predictions can be trusted.
+    whether actions are names.
     """
 
     centre: FloatArray
@@ -73,7 +73,6 @@ class DisplacementView:
     repeat: int | IntArray
     sure: bool = False
     categorical: bool = False
-    depth: int = 15
     _last: dict[bytes, DisplacementGrid] = field(init=False, repr=False, default_factory=dict)
     _single: dict[int, DisplacementView] = field(init=False, repr=False, default_factory=dict)
 

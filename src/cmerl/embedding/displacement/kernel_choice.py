@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from cmerl.embedding.displacement.motion import Motion, varies
 from cmerl.embedding.displacement.outliers import outliers_of_a_smooth_kernel
 from cmerl.embedding.displacement.regression import farthest_points
-from cmerl.embedding.displacement.settings import DisplacementSettings, OutlierSettings
+from cmerl.embedding.displacement.settings import DisplacementSettings
 from cmerl.growing import Arrays, nested, part
+from cmerl.kernels.additive_fitting import AdditiveFit, fit_additive
 from cmerl.kernels.fitting import Fit, fit, squared_differences
 
 FloatArray = NDArray[np.float64]
@@ -29,7 +30,7 @@ class Shape:
     """
 
     displacement: tuple[Fit | None, ...]
-    reward: Fit | None
+    reward: Fit | AdditiveFit | None
     reward_at_next: bool = False
 
     def arrays(self) -> Arrays:
@@ -44,9 +45,11 @@ class Shape:
     @classmethod
     def from_arrays(cls, arrays: Arrays, columns: int) -> Shape:
         """Restore saved kernels for a number of state columns."""
-        saved = [part(arrays, str(name)) for name in (*range(columns), "reward")]
-        *moves, reward = (Fit.from_arrays(fit) if fit else None for fit in saved)
-        return cls(tuple(moves), reward, bool(arrays["at_next"][0]))
+        saved = [part(arrays, str(name)) for name in range(columns)]
+        moves = tuple(Fit.from_arrays(fit) if fit else None for fit in saved)
+        paid = part(arrays, "reward")
+        kind = AdditiveFit if "action_lengthscales" in paid else Fit
+        return cls(moves, kind.from_arrays(paid) if paid else None, bool(arrays["at_next"][0]))
 
 
 def fit_shape(
@@ -63,28 +66,34 @@ def fit_shape(
     squares = squared_differences(some.z)
     outputs, begins = (some.y - some.x).T, [starting_at(start, some.z) for start in settings.starts]
     moves = tuple(
-        _likeliest(
-            _fit(some.z, output, start, squares, leave_out=settings.outliers)
-            for start in (*begins, *([known] if known else []))
-        )
+        _likeliest(_fit(some.z, output, start, squares, settings) for start in (*begins, *([known] if known else [])))
         for output, known in zip(outputs, earlier, strict=True)
     )
     return Shape(moves, *fit_reward(data, settings)) if reward else Shape(moves, None)  # else it is given
 
 
-def fit_reward(data: Motion, settings: DisplacementSettings) -> tuple[Fit | None, bool]:
+def fit_reward(data: Motion, settings: DisplacementSettings) -> tuple[Fit | AdditiveFit | None, bool]:
     """The kernel of rewards from some rows (see ``reward_rows``), and whether it is one of (s', a).
 
-    It is never searched for from the earlier kernel: once most rows are near the best reward, that has lost a column.
+    The likeliest stays: a kernel of states and actions together, or the sum of a kernel of each. It is never searched
+    for from the earlier kernel: once most rows are near the best reward, that has lost a column.
     """
-    alive = data[~data.ended] if not data.ended.all() else data
+    alive = data.alive
     alive = alive[reward_rows(alive.r, settings.fit_rows)]
-    found = [
-        (_fit(Z, alive.r, starting_at(start, Z)), at_next)
-        for at_next, Z in ((False, alive.z), (True, np.hstack([alive.y, alive.a])))
-        for start in settings.starts
-    ]
-    return max(found, key=lambda one: -np.inf if one[0] is None else one[0].evidence)
+    if not varies(float(alive.r.std()), max(float(np.abs(alive.r).max()), 1.0)):
+        return None, False
+    found: list[tuple[Fit | AdditiveFit, bool]] = []
+    steps = settings.fit_steps
+    r = (alive.r - alive.r.mean()) / float(alive.r.std())
+    for at_next, states in ((False, alive.x), (True, alive.y)):
+        Z = np.hstack([states, alive.a])
+        squares = squared_differences(Z)
+        begins = [starting_at(start, Z) for start in settings.starts]
+        found += [(fit(Z, r[:, None], start=one, most_steps=steps, squares=squares), at_next) for one in begins]
+        if settings.additive:
+            start = settings.starts[0]
+            found.append((fit_additive(states, alive.a, r, lengthscale=start, most_steps=steps), at_next))
+    return max(found, key=lambda one: one[0].evidence)
 
 
 def _likeliest(fits: Iterable[Fit | None]) -> Fit | None:
@@ -114,25 +123,14 @@ def rows_to_fit(n: int, rare: NDArray[np.intp], rows: int) -> NDArray[np.intp]:
     return np.unique(np.concatenate([in_time, rare, np.arange(max(n - third, 0), n)]))
 
 
-def _fit(
-    Z: FloatArray,
-    y: FloatArray,
-    start: Fit | None = None,
-    squares: FloatArray | None = None,
-    *,
-    leave_out: OutlierSettings | None = None,
-    most_steps: int = 30,
-) -> Fit | None:
-    """For one output (n,); None if it does not vary. Outliers by ``leave_out`` are dropped."""
+def _fit(Z: FloatArray, y: FloatArray, start: Fit, squares: FloatArray, settings: DisplacementSettings) -> Fit | None:
+    """For one output (n,) without its outliers; None if it does not vary."""
     spread = float(y.std())
     if not varies(spread, max(float(np.abs(y).max()), 1.0)):
         return None
     y = (y - y.mean()) / spread
-    if squares is None:
-        squares = squared_differences(Z)
-    if leave_out is not None:
-        kept = ~outliers_of_a_smooth_kernel(squares, y, leave_out)
-        if not kept.all():
-            Z, y, squares = Z[kept], y[kept], squares[:, kept][:, :, kept]
-            y = (y - y.mean()) / max(float(y.std()), 1e-12)
-    return fit(Z, y[:, None], start=start, most_steps=most_steps, squares=squares)
+    kept = ~outliers_of_a_smooth_kernel(squares, y, settings.outliers)
+    if not kept.all():
+        Z, y, squares = Z[kept], y[kept], squares[:, kept][:, :, kept]
+        y = (y - y.mean()) / max(float(y.std()), 1e-12)
+    return fit(Z, y[:, None], start=start, most_steps=settings.fit_steps, squares=squares)

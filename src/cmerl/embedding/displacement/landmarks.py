@@ -39,8 +39,8 @@ def choose_landmarks(dynamics: Dynamics, actions: int, settings: DisplacementSet
         settings: how many landmarks, and how smooth V is.
     """
     data = dynamics.data
-    left = np.append(np.any(data.y[:-1] != data.x[1:], axis=1), True)  # the others come again as the next state
-    points = np.vstack([data.x, data.y[left & ~data.ended], _ahead(dynamics, data.x, settings.reach)])
+    last = data.breaks & ~data.ended  # the others come again as the next state
+    points = np.vstack([data.x, data.y[last], _ahead(dynamics, data.x, settings.reach)])
     count = min(settings.landmarks, int(np.sqrt(settings.most_weights / actions)))
     rows, radius = farthest_points(points, count, apart=1e-3)
     if len(rows) < count:  # all points are landmarks: how far half of them leave the others, halved along a curve

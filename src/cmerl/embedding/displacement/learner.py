@@ -16,7 +16,6 @@ from cmerl.embedding.compressed.sample_error import transition_arrays, transitio
 from cmerl.embedding.displacement.dynamics import Dynamics
 from cmerl.embedding.displacement.given_reward import GivenRewardDynamics, TransitionReward
 from cmerl.embedding.displacement.kernel_choice import Shape, fit_reward, fit_shape
-from cmerl.embedding.displacement.open_loop import open_loop_depth
 from cmerl.embedding.displacement.regression import farthest_points
 from cmerl.embedding.displacement.reward_surprise import misjudges_rewards
 from cmerl.embedding.displacement.settings import DisplacementSettings
@@ -58,7 +57,7 @@ class Learner:
         settings: DisplacementSettings,
         reward: TransitionReward | None,
     ) -> None:
-        self._actions, self._categorical, self._lam = actions, categorical, lam
+        self.actions, self.lam, self._categorical = actions, lam, categorical
         self._reward = reward
         self.settings = settings
         self.fits = 0
@@ -68,21 +67,12 @@ class Learner:
         self._data: Transitions | None = None
         self._units: Units | None = None
         self._shape: Shape | None = None
-        self._depths: list[int] = []  # steps for which the latest batches were foreseen
         self._dynamics: Dynamics | None = None
 
     # --- learning ---
 
     def absorb(self, batch: Transitions) -> None:
         """Keep transitions, and choose scales and kernels if that is due."""
-        if self._shape is not None:
-            trusted = open_loop_depth(
-                self.dynamics,
-                self.units.motion(batch),
-                most=self.settings.depths[1],
-                tolerance=self.settings.open_loop_error,
-            )
-            self._depths = [*self._depths, trusted][-3:]
         self.n += len(batch)
         misjudged = self._misjudges_rewards(batch)
         self._data = batch if self._data is None else concatenate([self._data, batch])
@@ -139,7 +129,7 @@ class Learner:
         return Transitions(data.Z[rows], data.next_states[rows], data.rewards[rows], data.terminated[rows])
 
     def _choose_scales(self, data: Transitions) -> None:
-        self._units = Units.of(data, self._actions, categorical=self._categorical)
+        self._units = Units.of(data, self.actions, categorical=self._categorical)
 
     # --- on disk ---
 
@@ -147,7 +137,6 @@ class Learner:
         """All arrays for saving; a learner made the same way continues from them bit for bit."""
         own = {
             "counts": np.array([self.n, self.fits, self._fitted_at, self.places_pay]),
-            "depths": np.array(self._depths, dtype=np.intp),
             "centre": self.units.centre,
             "scale": self.units.scale,
         }
@@ -157,8 +146,7 @@ class Learner:
         """Continue from what was saved."""
         self.n, self.fits, self._fitted_at, *known = arrays["counts"].tolist()
         self.places_pay = bool(known[0]) if known else True  # files of earlier versions do not say
-        self._units = Units(arrays["centre"], arrays["scale"], self._actions, self._categorical)
-        self._depths = arrays["depths"].tolist()
+        self._units = Units(arrays["centre"], arrays["scale"], self.actions, self._categorical)
         self._shape = Shape.from_arrays(part(arrays, "shape"), len(arrays["centre"]))
         self._data = transitions_of(part(arrays, "data"))
         self._dynamics = None
@@ -171,19 +159,13 @@ class Learner:
         if self._dynamics is None:
             data, units = self.data, self.units
             about = units.motion(data), self.shape, units.action_features
-            sizes: dict[str, Any] = {"action_gap": units.action_gap, "lam": self._lam, "settings": self.settings}
+            sizes: dict[str, Any] = {"action_gap": units.action_gap, "lam": self.lam, "settings": self.settings}
             self._dynamics = (
                 Dynamics(*about, **sizes)
                 if self._reward is None
                 else GivenRewardDynamics(*about, reward=units.reward(self._reward), **sizes)
             )
         return self._dynamics
-
-    @property
-    def depth(self) -> int:
-        """Steps that a search may look ahead: as many as the model predicted of one of the latest episodes."""
-        least, most = self.settings.depths
-        return max(least, *self._depths) if self._depths else (least + most) // 2
 
     @property
     def data(self) -> Transitions:

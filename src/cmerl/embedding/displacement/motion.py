@@ -40,6 +40,16 @@ class Motion:
         """State-actions (n, d + e)."""
         return np.hstack([self.x, self.a])
 
+    @property
+    def alive(self) -> Motion:
+        """The rows that do not end an episode; all, if every row does."""
+        return self if self.ended.all() else self[~self.ended]
+
+    @property
+    def breaks(self) -> BoolArray:
+        """Whether the next row does not follow from a row (n,)."""
+        return np.append(np.any(self.y[:-1] != self.x[1:], axis=1), True)
+
 
 def varies(spread: float, size: float, *, least: float = 1e-9) -> bool:
     """Whether numbers of this standard deviation and size differ by more than rounding."""

@@ -52,6 +52,12 @@ def _squares(X: FloatArray, norms: FloatArray, i: int) -> FloatArray:
     return squares
 
 
+def rbf_matrix(P: FloatArray, Q: FloatArray) -> FloatArray:
+    """exp(−½‖p − q‖²) (n, m)."""
+    left, right = 0.5 * np.square(P).sum(axis=1), 0.5 * np.square(Q).sum(axis=1)
+    return np.asarray(np.exp(np.minimum(P @ Q.T - left[:, None] - right, 0.0)))
+
+
 def independent_points(X: FloatArray, count: int, *, implied: float = 1e-6) -> IntArray:
     """Rows of X (n, d), at most so many, that span all of it with RBF functions of width 1.
 

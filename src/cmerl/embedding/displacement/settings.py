@@ -33,35 +33,31 @@ class DisplacementSettings:
     Attributes:
         centres: of each regression.
         fit_rows: transitions that the marginal likelihood is computed on.
+        fit_steps: most steps of its ascent.
         starts: lengthscales from which kernels are searched for, in standard deviations.
+        additive: whether rewards may be the sum of what a state and what an action contributes.
         keep: transitions kept; when there are more, half of them stay, spread as widely as they were.
         landmarks: states at which V is known.
         most_weights: landmarks² × actions, which a backup reads: fewer landmarks where actions are many.
         reach: steps ahead at which landmarks are put, so that V is known where plans lead.
         smoothness: lengthscale of V over the distance between landmarks.
-        survivors: states kept to tell terminations from.
-        usual_steps: an end pays if it brings more than so many steps do on average.
         reward_surprise: mean squared error of rewards that are yet to be learned, over the variance of those seen,
             beyond which their kernel is chosen anew at once; with infinity the first reward of a place does not call
             for a kernel either, before the data have doubled.
-        depths: least and most steps that a search looks ahead.
         state_dependence: whether rewards count as all alike while the action alone explains them.
-        open_loop_error: standard deviations of the state by which predictions may be wrong at that depth.
         outliers: transitions that regressions of displacements leave out.
     """
 
     centres: int = 200
     fit_rows: int = 200
+    fit_steps: int = 30
     starts: tuple[float, ...] = (2.0, 0.5)
+    additive: bool = True
     keep: int = 5000
     landmarks: int = 300
     most_weights: int = 1_500_000
     reach: int = 5
     smoothness: float = 4.0
-    survivors: int = 400
-    usual_steps: int = 100
     reward_surprise: float = 2.0
-    depths: tuple[int, int] = (8, 22)
-    open_loop_error: float = 0.3
     state_dependence: bool = True
     outliers: OutlierSettings = field(default_factory=OutlierSettings)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cmerl.embedding.displacement.outliers import outliers
-from cmerl.embedding.displacement.regression import NUGGET, independent_points
+from cmerl.embedding.displacement.regression import NUGGET, independent_points, rbf_matrix
 from cmerl.embedding.displacement.settings import OutlierSettings
 from cmerl.kernels.fitting import Fit
 from cmerl.linalg import Cholesky
@@ -116,8 +116,7 @@ class _Column:
         """Of y (n,), which has mean 0; rows that are dropped leave no residual."""
         Q = X / fit.lengthscales
         rows = independent_points(Q, centres)
-        half = 0.5 * np.square(Q).sum(axis=1)
-        Knm = np.exp(np.minimum(Q @ Q[rows].T - half[:, None] - half[rows], 0.0))
+        Knm = rbf_matrix(Q, Q[rows])
         dropped = np.zeros(len(y), dtype=bool)
         found = _solve(Knm, Knm[rows], y, fit.ridge)
         if leave_out is not None:

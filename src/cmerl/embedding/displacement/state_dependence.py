@@ -5,15 +5,13 @@ While they are not, nothing is known to be worth going to. What actions cost is 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 from numpy.typing import NDArray
 
 from cmerl.embedding.displacement.kernel_choice import reward_rows, starting_at
 from cmerl.embedding.displacement.motion import Motion, varies
 from cmerl.embedding.displacement.settings import DisplacementSettings
-from cmerl.kernels.fitting import Fit, fit
+from cmerl.kernels.fitting import fit
 
 FloatArray = NDArray[np.float64]
 
@@ -34,15 +32,15 @@ def depends_on_state(data: Motion, settings: DisplacementSettings) -> bool:
         return False
     some = data[reward_rows(data.r, settings.fit_rows)]
     r = (some.r - some.r.mean())[:, None] / float(some.r.std())
-    by_action = _likeliest(some.a, r, settings.starts)
-    enough = by_action.evidence + float(np.log(len(some)))
-    return any(_likeliest(Z, r, settings.starts).evidence > enough for Z in (some.z, np.hstack([some.y, some.a])))
+    by_action = _evidence(some.a, r, settings)
+    enough = by_action + float(np.log(len(some)))
+    return any(_evidence(Z, r, settings) > enough for Z in (some.z, np.hstack([some.y, some.a])))
 
 
-def _likeliest(Z: FloatArray, r: FloatArray, starts: Sequence[float], *, most_steps: int = 30) -> Fit:
-    """The likeliest of the kernels that several starts lead to."""
-    found = (fit(Z, r, start=starting_at(start, Z), most_steps=most_steps) for start in starts)
-    return max(found, key=lambda one: one.evidence)
+def _evidence(Z: FloatArray, r: FloatArray, settings: DisplacementSettings) -> float:
+    """Of the likeliest of the kernels that several starts lead to."""
+    starts = (starting_at(start, Z) for start in settings.starts)
+    return max(fit(Z, r, start=start, most_steps=settings.fit_steps).evidence for start in starts)
 
 
 def differ(rewards: FloatArray) -> bool:

@@ -41,16 +41,18 @@ def _nearest(ended: FloatArray, bound: FloatArray, sign: int) -> FloatArray:
     return np.asarray(bound + sign * np.where(beyond > 0, beyond, np.inf).min(axis=0, initial=np.inf))
 
 
-def terminations(ended: FloatArray, rewards: FloatArray, alive: FloatArray, survivors: int = 400) -> Ends:
+def terminations(ended: FloatArray, rewards: FloatArray, alive: FloatArray, centres: int) -> Ends:
     """The termination rule of states, and its reward.
+
+    Survivors are only compared with where no limits are found.
 
     Args:
         ended: states that did (n, d), n > 0.
         rewards: what that paid (n,).
         alive: states that did not (m, d).
-        survivors: most of those that are kept to tell ends from.
+        centres: most of those that are compared with; a regression has as many.
     """
-    if not len(alive):
-        return Ends(ended, rewards, alive, None)
-    kept = alive[farthest_points(alive, survivors, apart=0.05)[0]]
-    return Ends(ended, rewards, kept, find_limits(ended, alive))
+    limits = find_limits(ended, alive) if len(alive) else None
+    if limits is None and len(alive):
+        alive = alive[farthest_points(alive, centres)[0]]
+    return Ends(ended, rewards, alive if limits is None else alive[:0], limits)
