@@ -36,12 +36,6 @@ class Always(agents.Agent):
         return lambda obs, step: self.action
 
 
-@pytest.fixture
-def names(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(catalogue, "_FACTORIES", dict(catalogue._FACTORIES))
-
-
-@pytest.mark.usefixtures("names")
 def test_a_class_is_registered_with_its_options() -> None:
     agents.register("mine", Always)
     assert "mine" in agents.names()
@@ -53,7 +47,6 @@ def test_a_class_is_registered_with_its_options() -> None:
         agents.make("mine", river(), acton=0)
 
 
-@pytest.mark.usefixtures("names")
 def test_a_callable_is_registered_too() -> None:
     def reckless(env: Any, *, horizon: int | None = None, seed: int = 0, push: int = 1) -> agents.Agent:
         """Swims."""

@@ -74,9 +74,8 @@ def test_objects_in_a_run(module: str, tmp_path: Path) -> None:
     assert again.finished
 
 
-def test_a_registered_name_in_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_registered_name_in_a_run(tmp_path: Path) -> None:
     """Workers are processes of their own, in which nothing was registered."""
-    monkeypatch.setattr(agents.catalogue, "_FACTORIES", dict(agents.catalogue._FACTORIES))
     agents.register("always-right", from_function(lambda obs: 1))
     results = experiments.run(envs=[RIVER], agents=["always-right"], episodes=2, jobs=1, out=tmp_path / "run")
     assert results.failures == []
