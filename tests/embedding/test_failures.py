@@ -332,7 +332,7 @@ def test_a_displacement_that_fails_to_learn_the_first_rewards_of_a_place_is_as_b
     for key, array in embedding.arrays().items():
         np.testing.assert_array_equal(array, before[key])
     embedding.end_episode()
-    assert embedding.shape.reward is not None
+    assert embedding.shape.reward.fit is not None
 
 
 @pytest.mark.parametrize("name", holders(Failing()))

@@ -1,4 +1,4 @@
-"""Kernels of displacements and rewards: the rows and starts that they are chosen from, and what they resolve."""
+"""Kernels of displacements and rewards: the starts that they are chosen from, and what they resolve."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from swings import path
 
 from cmerl.embedding import DisplacementEmbedding
 from cmerl.embedding.displacement.dynamics import Dynamics
-from cmerl.embedding.displacement.kernel_choice import Shape, fit_shape, reward_rows, rows_to_fit
+from cmerl.embedding.displacement.kernel_choice import Shape, fit_shape
 from cmerl.embedding.displacement.motion import Motion
 from cmerl.embedding.displacement.settings import DisplacementSettings
 from cmerl.kernels.additive_fitting import AdditiveFit
@@ -36,7 +36,7 @@ def test_each_output_has_lengthscales_of_its_own_and_a_constant_column_none() ->
     assert by_state is not None
     assert by_state.lengthscales[0] < by_action.lengthscales[0]
     assert by_action.lengthscales[3] < by_state.lengthscales[3]
-    assert shape.reward_at_next
+    assert shape.reward.at_next
 
 
 def goals(n: int = 200, seed: int = 0) -> Motion:
@@ -53,10 +53,11 @@ def test_a_reward_that_is_a_sum_gets_a_kernel_that_is_one_and_is_predicted_bette
     for additive in (True, False):
         settings = DisplacementSettings(additive=additive)
         shape = fit_shape(goals(), settings)
-        assert isinstance(shape.reward, AdditiveFit) is additive
-        assert shape.reward_at_next
+        assert isinstance(shape.reward.fit, AdditiveFit) is additive
+        assert shape.reward.at_next
         restored = Shape.from_arrays(shape.arrays(), 2)
-        assert type(restored.reward) is type(shape.reward)
+        assert type(restored.reward.fit) is type(shape.reward.fit)
+        assert restored.reward.at_next
         model = Dynamics(goals(), restored, np.array([[-1.0], [1.0]]), action_gap=1.0, lam=0.1, settings=settings)
         paid = model.simulator.reward(np.hstack([new.y, new.a]).astype(np.float32))[:, 0]
         errors[additive] = float(np.sqrt(np.square(paid - new.r).mean()))
@@ -66,7 +67,7 @@ def test_a_reward_that_is_a_sum_gets_a_kernel_that_is_one_and_is_predicted_bette
 def test_a_reward_that_is_a_product_keeps_one_kernel() -> None:
     data = goals()
     shape = fit_shape(replace(data, r=np.sin(2 * data.y[:, 0] * data.a[:, 0])), DisplacementSettings())
-    assert isinstance(shape.reward, Fit)
+    assert isinstance(shape.reward.fit, Fit)
 
 
 def test_a_fit_begins_where_the_last_one_ended() -> None:
@@ -92,23 +93,6 @@ def test_a_search_from_one_start_may_take_all_for_noise_and_from_two_it_does_not
     assert ridges[(2.0, 0.5)] < 1e-4
 
 
-def test_kernels_are_fitted_to_rows_spread_in_time_rare_and_late() -> None:
-    rows = rows_to_fit(1000, np.array([3, 7, 401]), 60)
-    assert len(rows) <= 60
-    assert {3, 7, 401, *range(980, 1000)} <= set(rows.tolist())
-    assert np.diff(rows).max() <= 60
-
-
-def test_kernels_of_rewards_are_fitted_to_usual_rare_and_late_transitions() -> None:
-    rewards = np.zeros(1000)
-    rewards[[10, 500]] = 7.0, -7.0
-    rows = reward_rows(rewards, 60)
-    assert len(rows) <= 60
-    assert {10, 500, *range(980, 1000)} <= set(rows.tolist())
-    assert np.diff(rows).max() <= 60  # and nowhere in time is there a gap
-    np.testing.assert_array_equal(reward_rows(rewards[:15], 60), np.arange(15))
-
-
 @pytest.mark.parametrize("seed", range(3))
 def test_the_kernel_of_rewards_resolves_a_spot(seed: int) -> None:
     """A bell of width 0.15 that a single path crosses: from a smooth start it is taken for noise."""
@@ -118,8 +102,8 @@ def test_the_kernel_of_rewards_resolves_a_spot(seed: int) -> None:
     rewards = np.exp(-0.5 * np.square(x[:, :2] / 0.15).sum(axis=1))
     found = fit_shape(
         Motion(x, np.zeros((500, 1)), x + 0.1, rewards, np.zeros(500, dtype=bool)), DisplacementSettings()
-    ).reward
-    assert found is not None
+    ).reward.fit
+    assert isinstance(found, Fit)
     assert np.all(found.lengthscales[:2] < 0.3)
     assert found.lengthscales[2] > 3.0
     assert found.ridge < 1e-3

@@ -41,10 +41,10 @@ def test_the_first_rewards_of_a_place_are_learned_when_the_episode_ends() -> Non
     found = DisplacementEmbedding(np.arange(2.0)[:, None], categorical=True)
     found.update(batch(0, 300, 0.0))
     found.end_episode()
-    assert found.shape.reward is None  # all are alike
+    assert found.shape.reward.fit is None  # all are alike
     found.update(batch(1, 60, 2.0))
     assert found.places_pay
-    assert found.shape.reward is None  # inside the episode there may be more to come
+    assert found.shape.reward.fit is None  # inside the episode there may be more to come
     found.end_episode()
     assert found.fits == 1
     there, elsewhere = found.step(np.array([[2.0, 2.0], [0.0, 0.0]]), np.array([0, 0]))[1]
@@ -60,9 +60,9 @@ def test_the_first_rewards_of_a_place_are_learned_when_the_episode_ends() -> Non
     patient.update(batch(0, 300, 0.0))
     patient.update(batch(1, 60, 2.0))
     patient.end_episode()
-    assert patient.shape.reward is None
+    assert patient.shape.reward.fit is None
     patient.update(batch(2, 240, 2.0))  # the data have doubled
-    assert patient.shape.reward is not None
+    assert patient.shape.reward.fit is not None
 
 
 def test_rewards_that_are_misjudged_call_for_a_new_kernel_and_others_do_not() -> None:
@@ -75,7 +75,7 @@ def test_rewards_that_are_misjudged_call_for_a_new_kernel_and_others_do_not() ->
     found = DisplacementEmbedding(np.arange(2.0)[:, None], categorical=True)
     found.update(batch(0, 300, 0.0, 0.52))
     foot = found.shape.reward
-    assert foot is not None
+    assert foot.fit is not None
     found.update(batch(1, 30, 0.4, 1.0))
     ramp = found.shape.reward
     assert ramp is not foot
@@ -85,7 +85,7 @@ def test_rewards_that_are_misjudged_call_for_a_new_kernel_and_others_do_not() ->
     given = DisplacementEmbedding(np.arange(2.0)[:, None], categorical=True, reward=lambda x, a, y: x[:, 0])
     given.update(batch(0, 300, 0.0, 0.5))
     given.update(batch(1, 30, 0.4, 1.0))
-    assert given.shape.reward is None
+    assert given.shape.reward.fit is None
 
 
 def test_what_is_known_stays_known_until_kernels_are_chosen_and_is_saved(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,7 +19,7 @@ def kernels_in_words(shape: Shape) -> dict[str, Any]:
     """The kernels of displacements and of rewards."""
     return {
         "displacement kernels": [_words(fit) for fit in shape.displacement],
-        "reward kernel": _words(shape.reward) + (" of the next state" if shape.reward_at_next else ""),
+        "reward kernel": _words(shape.reward.fit) + (" of the next state" if shape.reward.at_next else ""),
     }
 
 

@@ -8,15 +8,12 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from cmerl.embedding.displacement.additive import AdditiveRegression
 from cmerl.embedding.displacement.kernel_choice import Shape
 from cmerl.embedding.displacement.motion import Motion
 from cmerl.embedding.displacement.regression import Novelty
 from cmerl.embedding.displacement.settings import DisplacementSettings
 from cmerl.embedding.displacement.stacked import StackedRegression
 from cmerl.embedding.displacement.terminations import terminations
-from cmerl.kernels.additive_fitting import AdditiveFit
-from cmerl.kernels.fitting import Fit
 from cmerl.searching.simulator import Simulator
 from cmerl.searching.values import QueryNovelty
 
@@ -55,12 +52,9 @@ class Dynamics:
         self.residuals = self._move.residuals * self.spread
         self.dropped = int(self._move.dropped.any(axis=1).sum())
         alive = data.alive
-        self._at_next = shape.reward_at_next
+        self._at_next = shape.reward.at_next
         self._least, self._most = float(alive.r.min()), float(alive.r.max())
-        # Where nothing was seen a step pays the least: with the mean, a plan that promises most would lead there.
-        # To look all the same is what the exploration account is for.
-        causes = alive.y if self._at_next else alive.x
-        self._reward = _reward(causes, alive.a, alive.r, shape.reward, centres, prior=self._least)
+        self._reward = shape.reward.regression(alive, centres)
         self._bounds = np.abs(np.vstack([data.x, data.y])).max(axis=0) + 2.0
         ends = data[data.ended]
         self.terminations = terminations(ends.y, ends.r, data.y[~data.ended], centres) if len(ends) else None
@@ -188,17 +182,3 @@ class Dynamics:
         both = np.minimum(self._novelties(x), self.state_novelty(y))
         length = np.sqrt(np.square(y - x).sum(axis=-1))
         return np.where(ended, 0.0, both * np.minimum(length, 1.0))
-
-
-def _reward(
-    states: FloatArray,
-    actions: FloatArray,
-    paid: FloatArray,
-    fit: Fit | AdditiveFit | None,
-    centres: int,
-    prior: float,
-) -> StackedRegression | AdditiveRegression:
-    """The regression of rewards by a kernel."""
-    if isinstance(fit, AdditiveFit):
-        return AdditiveRegression(states, actions, paid, fit, centres)
-    return StackedRegression(np.hstack([states, actions]), paid[:, None], [fit], centres, prior=np.array([prior]))

@@ -1,4 +1,4 @@
-"""The choice of kernels for displacements and rewards, by marginal likelihood on some of the data."""
+"""The choice of kernels for displacements, by marginal likelihood on some of the data, and for rewards."""
 
 from __future__ import annotations
 
@@ -8,13 +8,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from cmerl.embedding.displacement.fit_rows import rows_to_fit
 from cmerl.embedding.displacement.motion import Motion, varies
 from cmerl.embedding.displacement.outliers import outliers_of_a_smooth_kernel
 from cmerl.embedding.displacement.regression import farthest_points
+from cmerl.embedding.displacement.reward_kernel import RewardKernel, fit_reward
 from cmerl.embedding.displacement.settings import DisplacementSettings
 from cmerl.growing import Arrays, nested, part
-from cmerl.kernels.additive_fitting import AdditiveFit, fit_additive
-from cmerl.kernels.fitting import Fit, fit, squared_differences
+from cmerl.kernels.additive_fitting import AdditiveFit
+from cmerl.kernels.fitting import Fit, fit, squared_differences, starting_at
 
 FloatArray = NDArray[np.float64]
 
@@ -26,21 +28,19 @@ class Shape:
     Attributes:
         displacement: for each column of s' − s.
         reward: for the reward.
-        reward_at_next: whether the reward follows from (s', a), not from (s, a): the likelier of the two.
     """
 
     displacement: tuple[Fit | None, ...]
-    reward: Fit | AdditiveFit | None
-    reward_at_next: bool = False
+    reward: RewardKernel
 
     def arrays(self) -> Arrays:
         """For saving."""
         fits = [
             *zip(map(str, range(len(self.displacement))), self.displacement, strict=True),
-            ("reward", self.reward),
+            ("reward", self.reward.fit),
         ]
         parts = {name: fit.arrays() for name, fit in fits if fit is not None}
-        return {"at_next": np.array([self.reward_at_next]), **nested(parts)}
+        return {"at_next": np.array([self.reward.at_next]), **nested(parts)}
 
     @classmethod
     def from_arrays(cls, arrays: Arrays, columns: int) -> Shape:
@@ -49,7 +49,7 @@ class Shape:
         moves = tuple(Fit.from_arrays(fit) if fit else None for fit in saved)
         paid = part(arrays, "reward")
         kind = AdditiveFit if "action_lengthscales" in paid else Fit
-        return cls(moves, kind.from_arrays(paid) if paid else None, bool(arrays["at_next"][0]))
+        return cls(moves, RewardKernel(kind.from_arrays(paid) if paid else None, bool(arrays["at_next"][0])))
 
 
 def fit_shape(
@@ -69,58 +69,12 @@ def fit_shape(
         _likeliest(_fit(some.z, output, start, squares, settings) for start in (*begins, *([known] if known else [])))
         for output, known in zip(outputs, earlier, strict=True)
     )
-    return Shape(moves, *fit_reward(data, settings)) if reward else Shape(moves, None)  # else it is given
-
-
-def fit_reward(data: Motion, settings: DisplacementSettings) -> tuple[Fit | AdditiveFit | None, bool]:
-    """The kernel of rewards from some rows (see ``reward_rows``), and whether it is one of (s', a).
-
-    The likeliest stays: a kernel of states and actions together, or the sum of a kernel of each. It is never searched
-    for from the earlier kernel: once most rows are near the best reward, that has lost a column.
-    """
-    alive = data.alive
-    alive = alive[reward_rows(alive.r, settings.fit_rows)]
-    if not varies(float(alive.r.std()), max(float(np.abs(alive.r).max()), 1.0)):
-        return None, False
-    found: list[tuple[Fit | AdditiveFit, bool]] = []
-    steps = settings.fit_steps
-    r = (alive.r - alive.r.mean()) / float(alive.r.std())
-    for at_next, states in ((False, alive.x), (True, alive.y)):
-        Z = np.hstack([states, alive.a])
-        squares = squared_differences(Z)
-        begins = [starting_at(start, Z) for start in settings.starts]
-        found += [(fit(Z, r[:, None], start=one, most_steps=steps, squares=squares), at_next) for one in begins]
-        if settings.additive:
-            start = settings.starts[0]
-            found.append((fit_additive(states, alive.a, r, lengthscale=start, most_steps=steps), at_next))
-    return max(found, key=lambda one: one[0].evidence)
+    return Shape(moves, fit_reward(data, settings) if reward else RewardKernel(None))  # else it is given
 
 
 def _likeliest(fits: Iterable[Fit | None]) -> Fit | None:
     """The fit with the largest evidence; None if the output does not vary."""
     return max(fits, key=lambda fit: -np.inf if fit is None else fit.evidence)
-
-
-def starting_at(lengthscale: float, Z: FloatArray) -> Fit:
-    """A start with this lengthscale for every column of the inputs (n, d), and nearly without noise."""
-    return Fit(np.full(Z.shape[1], lengthscale), 1e-3, 0.0)
-
-
-def reward_rows(rewards: FloatArray, rows: int) -> NDArray[np.intp]:
-    """Rows of rewards (n,) to fit their kernel to; rare are those farthest from the usual (see ``rows_to_fit``)."""
-    rare = np.argsort(-np.abs(rewards - np.median(rewards)), kind="stable")[: max(rows // 3, 1)]
-    return rows_to_fit(len(rewards), rare, rows)
-
-
-def rows_to_fit(n: int, rare: NDArray[np.intp], rows: int) -> NDArray[np.intp]:
-    """At most so many of n rows that a kernel is fitted to: a third each spread in time, rare, and the latest.
-
-    Time alone misses what is rare. What is rare is often of the first, wild episodes: without the latest, a kernel
-    fits states and costs that no good episode meets, and what matters near the optimum hardly counts.
-    """
-    third = max(rows // 3, 1)
-    in_time = np.linspace(0, n - 1, min(n, third)).astype(np.intp)
-    return np.unique(np.concatenate([in_time, rare, np.arange(max(n - third, 0), n)]))
 
 
 def _fit(Z: FloatArray, y: FloatArray, start: Fit, squares: FloatArray, settings: DisplacementSettings) -> Fit | None:

@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 from cmerl.embedding.compressed.sample_error import transition_arrays, transitions_of
 from cmerl.embedding.displacement.dynamics import Dynamics
 from cmerl.embedding.displacement.given_reward import GivenRewardDynamics, TransitionReward
-from cmerl.embedding.displacement.kernel_choice import Shape, fit_reward, fit_shape
+from cmerl.embedding.displacement.kernel_choice import Shape, fit_shape
 from cmerl.embedding.displacement.regression import farthest_points
+from cmerl.embedding.displacement.reward_kernel import fit_reward
 from cmerl.embedding.displacement.reward_surprise import misjudges_rewards
 from cmerl.embedding.displacement.settings import DisplacementSettings
 from cmerl.embedding.displacement.state_dependence import depends_on_state, differ
@@ -100,13 +101,12 @@ class Learner:
         Inside the episode they may be the tail of more: were they fitted at once, exploring would end there. After it
         they must be fitted: a model without them would search for nothing until the data have doubled.
         """
-        unknown = self._shape is not None and self._shape.reward is None and self._reward is None
+        unknown = self._shape is not None and self._shape.reward.fit is None and self._reward is None
         return unknown and self.places_pay and bool(np.isfinite(self.settings.reward_surprise))
 
     def fit_rewards(self) -> None:
         """Choose the kernel of rewards anew."""
-        found = fit_reward(self.units.motion(self.data), self.settings)
-        self._shape = replace(self.shape, reward=found[0], reward_at_next=found[1])
+        self._shape = replace(self.shape, reward=fit_reward(self.units.motion(self.data), self.settings))
         self._dynamics = None
 
     def _rewards_differ(self) -> bool:
@@ -117,7 +117,7 @@ class Learner:
 
     def _misjudges_rewards(self, batch: Transitions) -> bool:
         """See ``misjudges_rewards``; the first rewards of a place wait for the end of the episode."""
-        if self._shape is None or self._shape.reward is None:
+        if self._shape is None or self._shape.reward.fit is None:
             return False
         return misjudges_rewards(self.dynamics, self.units.motion(batch), most=self.settings.reward_surprise)
 

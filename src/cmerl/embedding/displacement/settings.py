@@ -36,6 +36,9 @@ class DisplacementSettings:
         fit_steps: most steps of its ascent.
         starts: lengthscales from which kernels are searched for, in standard deviations.
         additive: whether rewards may be the sum of what a state and what an action contributes.
+        reward_margin: a kernel of widely spread rewards is taken if its error on episodes left out is below this
+            share of that of a kernel of usual, rare and late ones; with 0 it never is.
+        reward_folds: groups of episodes that are left out in turn.
         keep: transitions kept; when there are more, half of them stay, spread as widely as they were.
         landmarks: states at which V is known.
         most_weights: landmarks² × actions, which a backup reads: fewer landmarks where actions are many.
@@ -53,6 +56,8 @@ class DisplacementSettings:
     fit_steps: int = 30
     starts: tuple[float, ...] = (2.0, 0.5)
     additive: bool = True
+    reward_margin: float = 0.75
+    reward_folds: int = 4
     keep: int = 5000
     landmarks: int = 300
     most_weights: int = 1_500_000

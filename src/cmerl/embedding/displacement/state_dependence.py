@@ -8,10 +8,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from cmerl.embedding.displacement.kernel_choice import reward_rows, starting_at
+from cmerl.embedding.displacement.fit_rows import reward_rows
 from cmerl.embedding.displacement.motion import Motion, varies
 from cmerl.embedding.displacement.settings import DisplacementSettings
-from cmerl.kernels.fitting import fit
+from cmerl.kernels.fitting import fit, starting_at
 
 FloatArray = NDArray[np.float64]
 
