@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from cmerl.acting import MPC
-from cmerl.model_selection.rule import Selection, exceeds, neighbours
+from cmerl.model_selection.rule import exceeds, neighbours
 
 
 @pytest.mark.parametrize("t", [-1.02, 0.5, 0.98, 1.02, 3.0])
@@ -29,13 +28,3 @@ def test_of_one_case_there_is_no_standard_error() -> None:
 @pytest.mark.parametrize(("value", "found"), [(8, (8, 14)), (14, (8, 14, 22)), (22, (14, 22)), (9, (8, 14, 22))])
 def test_what_was_chosen_is_compared_with_the_next_values(value: int, found: tuple[int, ...]) -> None:
     assert neighbours((8, 14, 22), value) == found
-
-
-@pytest.mark.parametrize(
-    ("depth", "horizon", "found"),
-    [(14, 50, [14, 8, 22, 14]), (14, 14, [14, 8, 14]), (14, 8, [14, 14]), (22, 15, [22, 14, 22])],
-)
-def test_searches_beyond_the_horizon_are_compared_once(depth: int, horizon: int, found: list[int]) -> None:
-    candidates = Selection().searches(MPC(depth=depth), horizon)
-    assert [one.depth for one in candidates] == found
-    assert [one.value for one in candidates] == ["fitted"] * (len(found) - 1) + ["plan"]

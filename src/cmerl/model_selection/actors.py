@@ -80,7 +80,7 @@ def choose_actor(
     compared = model.places_pay  # else nothing is known to search for
     some = starts[-settings.search_starts :]
     if compared:
-        candidates = settings.searches(present, horizon) if len(some) > 1 else (present,)  # one start proves nothing
+        candidates = settings.searches(present) if len(some) > 1 else (present,)  # one start proves nothing
         actors |= {mpc: simulate_search(mpc, plan, some, steps, settings.near) for mpc in candidates}
         reasons["simulated returns"] = ", ".join(f"{_name(one)} {found.mean():.4g}" for one, found in actors.items())
     actor: Actor = present if compared else Greedy()

@@ -43,13 +43,9 @@ class Selection:
     check: bool = True
     search: MPC = field(default_factory=MPC)
 
-    def searches(self, present: MPC, horizon: int) -> tuple[MPC, ...]:
-        """Candidates: the present search, with the next smaller and larger depth, and with the other value.
-
-        Depths beyond the horizon are all one.
-        """
-        own = min(present.depth, horizon)
-        depths = (depth for depth in neighbours(self.depths, present.depth) if min(depth, horizon) != own)
+    def searches(self, present: MPC) -> tuple[MPC, ...]:
+        """Candidates: the present search, with the next smaller and larger depth, and with the other value."""
+        depths = (depth for depth in neighbours(self.depths, present.depth) if depth != present.depth)
         other = replace(present, value="plan" if present.value == "fitted" else "fitted")
         return present, *(replace(present, depth=depth) for depth in depths), other
 
