@@ -1,7 +1,7 @@
 """Model selection and actor selection: candidates, scores, and one rule for switching.
 
 Models are scored by held-out predictions of next states, actors by simulated returns. A challenger replaces the
-present choice if its paired gain exceeds its standard error and the recent simulation error.
+present choice if its paired gain exceeds its standard error.
 """
 
 from cmerl.model_selection.actors import Choice, choose_actor
