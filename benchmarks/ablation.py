@@ -224,7 +224,7 @@ RULES: dict[str, Rule] = {
     "rewards are no sums": Rule(("Pendulum", "PETS", "PILCO", "Reacher"), {"displacement.additive": False}),
     "kernels of rewards are not compared on episodes left out": Rule(
         ("reacher-easy", "Pendulum", "PILCO"),
-        {"displacement.left_out_margin": 0.0},
+        {"displacement.reward_margin": 0.0},
         about=("displacement.reward_folds",),
     ),
     "no outliers left out": Rule(

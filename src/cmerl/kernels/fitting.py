@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,12 +36,6 @@ class Fit:
     def arrays(self) -> Arrays:
         """For saving."""
         return {"lengthscales": self.lengthscales, "numbers": np.array([self.ridge, self.evidence])}
-
-    def rescaled(self, factors: FloatArray) -> Fit:
-        """The same kernel where the first inputs are larger by these factors (k,)."""
-        scales = self.lengthscales.copy()
-        scales[: len(factors)] = np.clip(scales[: len(factors)] * factors, *LENGTHSCALES)
-        return replace(self, lengthscales=scales)
 
     @classmethod
     def from_arrays(cls, arrays: Arrays) -> Fit:

@@ -13,7 +13,7 @@ from cmerl.embedding.displacement.settings import DisplacementSettings
 from cmerl.kernels.additive_fitting import AdditiveFit
 from cmerl.kernels.fitting import Fit
 
-MEMORY, COMPARED = DisplacementSettings(left_out_margin=0.0), DisplacementSettings()
+MEMORY, COMPARED = DisplacementSettings(reward_margin=0.0), DisplacementSettings()
 
 
 def rests(seed: int, episodes: int = 5, n: int = 200) -> Motion:

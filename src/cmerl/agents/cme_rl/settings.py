@@ -22,7 +22,7 @@ RETIRED = {
 }
 """Settings that saved agents may still name, and that no rule reads any more."""
 RENAMED = {
-    "DisplacementSettings": {"reward_margin": "left_out_margin", "reward_starts": "starts"},
+    "DisplacementSettings": {"reward_starts": "starts"},
     "TerminalSettings": {"caution": "pessimism", "fear": "end_pessimism"},
 }
 """Settings that saved agents may name by an older name."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,10 +17,8 @@ from cmerl.embedding.displacement.settings import DisplacementSettings
 from cmerl.growing import Arrays, nested, part
 from cmerl.kernels.additive_fitting import AdditiveFit
 from cmerl.kernels.fitting import Fit, fit, squared_differences, starting_at
-from cmerl.kernels.left_out import left_out_residuals
 
 FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.intp]
 
 
 @dataclass(frozen=True)
@@ -34,10 +32,6 @@ class Shape:
 
     displacement: tuple[Fit | None, ...]
     reward: RewardKernel
-
-    def rescaled(self, factors: FloatArray) -> Shape:
-        """The same kernels of displacements, for states in units that are smaller by these factors (d,)."""
-        return replace(self, displacement=tuple(fit and fit.rescaled(factors) for fit in self.displacement))
 
     def arrays(self) -> Arrays:
         """For saving."""
@@ -63,36 +57,27 @@ def fit_shape(
 ) -> Shape:
     """Lengthscales and ridges from some rows (see ``rows_to_fit``); of rewards, see ``fit_reward``.
 
-    Each kernel is searched for from several lengthscales, and from the earlier kernel if there is one: a search from
-    one start may end where all is noise. The likeliest stays, unless another errs clearly less on episodes left out.
-
-    Args:
-        data: what was seen.
-        settings: all numbers.
-        before: the earlier kernels, in the same units.
-        reward: whether the reward is to be learned.
+    Each kernel is searched for from several lengthscales, and from the earlier kernel if there is one, and the
+    likeliest stays: a search from one start may end where all is noise.
     """
     rows = settings.fit_rows
-    chosen = rows_to_fit(len(data), farthest_points(data.z, max(rows // 3, 1))[0], rows)
-    some, episodes = data[chosen], data.episodes[chosen]
+    some = data[rows_to_fit(len(data), farthest_points(data.z, max(rows // 3, 1))[0], rows)]
     earlier = before.displacement if before is not None else (None,) * data.x.shape[1]
     squares = squared_differences(some.z)
-    begins = [starting_at(start, some.z) for start in settings.starts]
+    outputs, begins = (some.y - some.x).T, [starting_at(start, some.z) for start in settings.starts]
     moves = tuple(
-        _fit(some.z, output, [*begins, *([start] if start else [])], squares, episodes, settings)
-        for output, start in zip((some.y - some.x).T, earlier, strict=True)
+        _likeliest(_fit(some.z, output, start, squares, settings) for start in (*begins, *([known] if known else [])))
+        for output, known in zip(outputs, earlier, strict=True)
     )
     return Shape(moves, fit_reward(data, settings) if reward else RewardKernel(None))  # else it is given
 
 
-def _fit(
-    Z: FloatArray,
-    y: FloatArray,
-    starts: Sequence[Fit],
-    squares: FloatArray,
-    episodes: IntArray,
-    settings: DisplacementSettings,
-) -> Fit | None:
+def _likeliest(fits: Iterable[Fit | None]) -> Fit | None:
+    """The fit with the largest evidence; None if the output does not vary."""
+    return max(fits, key=lambda fit: -np.inf if fit is None else fit.evidence)
+
+
+def _fit(Z: FloatArray, y: FloatArray, start: Fit, squares: FloatArray, settings: DisplacementSettings) -> Fit | None:
     """For one output (n,) without its outliers; None if it does not vary."""
     spread = float(y.std())
     if not varies(spread, max(float(np.abs(y).max()), 1.0)):
@@ -100,12 +85,6 @@ def _fit(
     y = (y - y.mean()) / spread
     kept = ~outliers_of_a_smooth_kernel(squares, y, settings.outliers)
     if not kept.all():
-        Z, y, squares, episodes = Z[kept], y[kept], squares[:, kept][:, :, kept], episodes[kept]
+        Z, y, squares = Z[kept], y[kept], squares[:, kept][:, :, kept]
         y = (y - y.mean()) / max(float(y.std()), 1e-12)
-    found = [fit(Z, y[:, None], start=start, most_steps=settings.fit_steps, squares=squares) for start in starts]
-    likeliest = int(np.argmax([one.evidence for one in found]))
-    if len(np.unique(episodes)) < 2:
-        return found[likeliest]
-    errors = [float(np.square(left_out_residuals(one, squares, y, episodes)).mean()) for one in found]
-    best = int(np.argmin(errors))
-    return found[best if errors[best] < settings.left_out_margin * errors[likeliest] else likeliest]
+    return fit(Z, y[:, None], start=start, most_steps=settings.fit_steps, squares=squares)

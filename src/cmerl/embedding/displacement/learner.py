@@ -84,7 +84,10 @@ class Learner:
         if doubled(self.n, self._fitted_at):
             self._fitted_at = self.n
             self.fits += 1
-            self._choose_kernels(self._data)
+            self._choose_scales(self._data)
+            self._shape = fit_shape(
+                self.units.motion(self._data), self.settings, self._shape, reward=self._reward is None
+            )
         elif misjudged:
             self.fit_rewards()
         known = self.places_pay and self._fitted_at < self.n  # little data may deceive: it is asked again
@@ -124,13 +127,6 @@ class Learner:
         assert isinstance(data.Z, np.ndarray)
         assert isinstance(data.next_states, np.ndarray)
         return Transitions(data.Z[rows], data.next_states[rows], data.rewards[rows], data.terminated[rows])
-
-    def _choose_kernels(self, data: Transitions) -> None:
-        before, units = self._shape, self._units
-        self._choose_scales(data)
-        if before is not None and units is not None:
-            before = before.rescaled(units.scale / self.units.scale)
-        self._shape = fit_shape(self.units.motion(data), self.settings, before, reward=self._reward is None)
 
     def _choose_scales(self, data: Transitions) -> None:
         self._units = Units.of(data, self.actions, categorical=self._categorical)

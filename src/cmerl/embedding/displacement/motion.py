@@ -50,11 +50,6 @@ class Motion:
         """Whether the next row does not follow from a row (n,)."""
         return np.append(np.any(self.y[:-1] != self.x[1:], axis=1), True)
 
-    @property
-    def episodes(self) -> NDArray[np.intp]:
-        """The number of the unbroken path that a row belongs to (n,)."""
-        return np.append(0, np.cumsum(self.breaks)[:-1])
-
 
 def varies(spread: float, size: float, *, least: float = 1e-9) -> bool:
     """Whether numbers of this standard deviation and size differ by more than rounding."""

@@ -54,13 +54,13 @@ def fit_reward(data: Motion, settings: DisplacementSettings) -> RewardKernel:
     """
     alive = data.alive
     usual = _likeliest(alive[reward_rows(alive.r, settings.fit_rows)], settings)
-    episodes = alive.episodes
-    if usual.fit is None or not settings.left_out_margin or episodes[-1] == 0:
+    episodes = np.append(0, np.cumsum(alive.breaks)[:-1])
+    if usual.fit is None or not settings.reward_margin or episodes[-1] == 0:
         return usual
     spread = _likeliest(alive[spread_rows(alive, settings.fit_rows)], settings)
     folds = episodes % settings.reward_folds
     errors = [left_out_error(alive, kernel, folds, settings.centres) for kernel in (usual, spread)]
-    return spread if errors[1] < settings.left_out_margin * errors[0] else usual
+    return spread if errors[1] < settings.reward_margin * errors[0] else usual
 
 
 def left_out_error(data: Motion, kernel: RewardKernel, folds: NDArray[np.intp], centres: int) -> float:

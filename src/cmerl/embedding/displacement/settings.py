@@ -35,9 +35,9 @@ class DisplacementSettings:
         fit_rows: transitions that the marginal likelihood is computed on.
         fit_steps: most steps of its ascent.
         starts: lengthscales from which kernels are searched for, in standard deviations.
-        left_out_margin: of several kernels the likeliest is taken, unless the error of another on episodes left out is
-            below this share of its error; with 0 it always is.
         additive: whether rewards may be the sum of what a state and what an action contributes.
+        reward_margin: a kernel of widely spread rewards is taken if its error on episodes left out is below this
+            share of that of a kernel of usual, rare and late ones; with 0 it never is.
         reward_folds: groups of episodes that are left out in turn.
         keep: transitions kept; when there are more, half of them stay, spread as widely as they were.
         landmarks: states at which V is known.
@@ -55,8 +55,8 @@ class DisplacementSettings:
     fit_rows: int = 200
     fit_steps: int = 30
     starts: tuple[float, ...] = (2.0, 0.5)
-    left_out_margin: float = 0.75
     additive: bool = True
+    reward_margin: float = 0.75
     reward_folds: int = 4
     keep: int = 5000
     landmarks: int = 300
