@@ -48,7 +48,7 @@ def test_a_kernel_that_remembers_where_episodes_rest_gives_way_to_one_that_predi
         errors.append([error(fit_reward(data, settings), data, new) for settings in (MEMORY, COMPARED)])
     memory, compared = np.array(errors).T
     assert np.all(compared < memory + 0.01)
-    assert compared.mean() < 0.8 * memory.mean()  # 0.57 and 0.34 when this was written
+    assert compared.mean() < 0.7 * memory.mean()  # 0.57 and 0.34 when this was written
 
 
 def test_with_one_episode_the_likeliest_kernel_is_taken() -> None:
