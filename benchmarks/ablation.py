@@ -227,6 +227,9 @@ RULES: dict[str, Rule] = {
         {"displacement.reward_margin": 0.0},
         about=("displacement.reward_folds",),
     ),
+    "ridges of the likelihood": Rule(
+        SMOOTH, {"displacement.ridges.candidates": ()}, about=("displacement.ridges.folds",)
+    ),
     "no outliers left out": Rule(
         SMOOTH, {f"{OUTLIERS}.far": np.inf}, about=tuple(f"{OUTLIERS}.{name}" for name in ("least", "most"))
     ),

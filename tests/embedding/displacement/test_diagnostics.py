@@ -7,7 +7,6 @@ import pytest
 
 from cmerl.embedding import DisplacementEmbedding
 from cmerl.embedding.displacement.diagnostics import explained, kernels_in_words, rounded
-from cmerl.embedding.displacement.kernel_choice import Shape
 from cmerl.embedding.displacement.reward_kernel import RewardKernel
 from cmerl.kernels.additive_fitting import AdditiveFit
 from cmerl.kernels.fitting import Fit
@@ -17,10 +16,10 @@ from cmerl.transitions import Transitions
 def test_kernels_are_named_by_lengthscales_and_ridge() -> None:
     fit = Fit(np.array([1.23456, 2000.4]), 0.0123, 0.0)
     words = "RBF of lengthscales [1.23, 2000.0] with ridge 0.012"
-    found = kernels_in_words(Shape((fit, None), RewardKernel(fit, at_next=True)))
+    found = kernels_in_words([fit, None], RewardKernel(fit, at_next=True))
     assert found["displacement kernels"] == [words, "constant"]
     assert found["reward kernel"] == f"{words} of the next state"
-    assert kernels_in_words(Shape((), RewardKernel(None)))["reward kernel"] == "constant"
+    assert kernels_in_words([], RewardKernel(None))["reward kernel"] == "constant"
     assert rounded(np.array([0.00012345])) == [0.000123]
 
 
@@ -30,7 +29,7 @@ def test_a_sum_of_kernels_is_named_by_both_and_the_weight() -> None:
         "Matérn-3/2 of states, lengthscales [1.23, 30.0], plus 12 times RBF of actions, lengthscales [0.5], "
         "with ridge 1e-06"
     )
-    assert kernels_in_words(Shape((), RewardKernel(fit)))["reward kernel"] == words
+    assert kernels_in_words([], RewardKernel(fit))["reward kernel"] == words
 
 
 @pytest.mark.parametrize(("noise", "share"), [(0.0, 1.0), (0.1, 0.5)])

@@ -129,8 +129,8 @@ def test_held_actions_stop_where_the_episode_ends(embedding: DisplacementEmbeddi
                 sum_of_rewards += reward[0]
                 if over[0]:
                     break
-            np.testing.assert_allclose(y[a, i], at[0], atol=1e-5)
-            assert (total[a, i], ended[a, i]) == (pytest.approx(sum_of_rewards, abs=1e-4), over[0])
+            np.testing.assert_allclose(y[a, i], at[0], atol=1e-4)  # single precision
+            assert (total[a, i], ended[a, i]) == (pytest.approx(sum_of_rewards, abs=1e-3), over[0])
 
 
 def test_what_is_new_counts_as_known_if_the_model_is_sure(embedding: DisplacementEmbedding) -> None:

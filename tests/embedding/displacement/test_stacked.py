@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cmerl.embedding.displacement.settings import OutlierSettings
+from cmerl.embedding.displacement.settings import OutlierSettings, RidgeSettings
 from cmerl.embedding.displacement.stacked import StackedRegression
 from cmerl.kernels import RBF
 from cmerl.kernels.fitting import Fit
@@ -77,6 +77,45 @@ def test_a_collision_is_left_out_and_noise_is_not() -> None:
     assert np.abs(robust - clean).max() < 0.05 < np.abs(plain - clean).max()
     noisy = Y + 0.5 * np.random.default_rng(3).normal(size=Y.shape)
     assert not StackedRegression(X, noisy, fits, 100, leave_out=OutlierSettings()).dropped.any()
+
+
+def test_what_collides_in_one_column_is_left_out_of_all() -> None:
+    """A blow that is seen in a velocity moves the position too, by less than positions vary."""
+    X, Y = data(200)
+    fits = [Fit(np.array([0.8, 5.0, 5.0]), 1e-4, 0.0), None, Fit(np.array([3.0, 3.0, 3.0]), 1e-4, 0.0)]
+    hit = Y.copy()
+    hit[11] += [40.0, 0.0, 1.0]
+    at = X[:50] + 0.01
+    clean, both = (StackedRegression(X, y, fits, 100, leave_out=OutlierSettings()) for y in (Y, hit))
+    np.testing.assert_array_equal(np.flatnonzero(both.dropped), [11])
+    assert both.residuals[11].tolist() == [0.0, pytest.approx(0.0), 0.0]
+    assert np.abs(both(at) - clean(at)).max() < 0.05
+    hit[11, 0] = Y[11, 0]  # alone, it is no outlier
+    assert not StackedRegression(X, hit, fits, 100, leave_out=OutlierSettings()).dropped.any()
+
+
+def test_smooth_kernels_with_a_small_ridge_are_solved_exactly() -> None:
+    """With normal equations of kernels, a nugget that factorises them is a ridge of its own: 0.008."""
+    rng = np.random.default_rng(4)
+    X = rng.uniform(-1.5, 1.5, size=(300, 2))
+    y = np.sin(X[:, :1]) * X[:, 1:]
+    fit, at = Fit(np.array([2.0, 2.0]), 1e-6, 0.0), rng.uniform(-1.5, 1.5, size=(50, 2))
+    found = StackedRegression(X, y, [fit], 200)(at)[:, 0]
+    np.testing.assert_allclose(found, np.sin(at[:, 0]) * at[:, 1], atol=1e-3)
+
+
+def test_the_ridge_is_chosen_by_what_was_left_out_whatever_the_fit_says() -> None:
+    X, Y = data(200)
+    kernel = Fit(np.array([0.5, 0.5, 0.5]), 1e-6, 0.0)
+    noisy = Y[:, :1] + 0.5 * np.random.default_rng(6).normal(size=(200, 1))
+    at = np.random.default_rng(7).normal(size=(100, 3))
+    given, chosen = (StackedRegression(X, noisy, [kernel], 100, ridges=rule) for rule in (None, RidgeSettings()))
+    fits = given.fits[0], chosen.fits[0]
+    assert fits[0] is not None
+    assert fits[1] is not None
+    assert (fits[0].ridge, fits[1].ridge > 0.1) == (1e-6, True)
+    missed = [np.abs(found(at)[:, 0] - np.sin(2 * at[:, 0])).mean() for found in (given, chosen)]
+    assert missed[1] < 0.8 * missed[0]
 
 
 def test_far_from_all_data_the_prior_is_predicted() -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from cmerl.embedding.displacement.regression import NUGGET, farthest_points, independent_points
+from cmerl.embedding.displacement.regression import farthest_points, independent_points, orthonormal_basis
 from cmerl.kernels.additive_fitting import AdditiveFit
 from cmerl.linalg import Cholesky
 from cmerl.searching.simulator import AdditiveRegression as QuickRegression
@@ -41,8 +41,8 @@ class AdditiveRegression:
         own = independent_points(acts / fit.action_lengthscales, centres)
         self._action_W = _exponents_at(acts[own], fit.action_lengthscales)
         by_state, by_action = matern_kernels(places, self._W), stacked_kernels(acts, self._action_W)
-        # In an orthonormal basis of each part: coefficients of smooth kernels are huge and cancel.
-        of_state, of_action = _orthonormal(by_state[rows]), np.sqrt(fit.weight) * _orthonormal(by_action[own])
+        of_state = orthonormal_basis(by_state[rows])
+        of_action = np.sqrt(fit.weight) * orthonormal_basis(by_action[own])
         m, features = len(rows), np.hstack([by_state @ of_state, by_action @ of_action])
         moments, mean = features.T @ features, y.mean()
         together = Cholesky.of(moments, fit.ridge).solve(features.T @ (y - mean))
@@ -79,11 +79,6 @@ class AdditiveRegression:
 
 def _single(**arrays: FloatArray) -> dict[str, NDArray[np.float32]]:
     return {name: array.astype(np.float32) for name, array in arrays.items()}
-
-
-def _orthonormal(K: FloatArray) -> FloatArray:
-    """B (m, m) such that kernels at points with the kernel matrix K, times B, are orthonormal functions."""
-    return Cholesky.of(K, NUGGET).half_solve(np.eye(len(K))).T
 
 
 def _distances_to(centres: FloatArray, lengthscales: FloatArray) -> FloatArray:

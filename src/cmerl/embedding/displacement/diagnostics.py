@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cmerl.embedding.displacement.dynamics import Dynamics
-from cmerl.embedding.displacement.kernel_choice import Shape
+from cmerl.embedding.displacement.reward_kernel import RewardKernel
 from cmerl.kernels.additive_fitting import AdditiveFit
 from cmerl.kernels.fitting import Fit
 
 FloatArray = NDArray[np.float64]
 
 
-def kernels_in_words(shape: Shape) -> dict[str, Any]:
+def kernels_in_words(displacement: Sequence[Fit | None], reward: RewardKernel) -> dict[str, Any]:
     """The kernels of displacements and of rewards."""
     return {
-        "displacement kernels": [_words(fit) for fit in shape.displacement],
-        "reward kernel": _words(shape.reward.fit) + (" of the next state" if shape.reward.at_next else ""),
+        "displacement kernels": [_words(fit) for fit in displacement],
+        "reward kernel": _words(reward.fit) + (" of the next state" if reward.at_next else ""),
     }
 
 

@@ -14,6 +14,7 @@ from cmerl.embedding.displacement.regression import Novelty
 from cmerl.embedding.displacement.settings import DisplacementSettings
 from cmerl.embedding.displacement.stacked import StackedRegression
 from cmerl.embedding.displacement.terminations import terminations
+from cmerl.kernels.fitting import Fit
 from cmerl.searching.simulator import Simulator
 from cmerl.searching.values import QueryNovelty
 
@@ -44,13 +45,14 @@ class Dynamics:
         lam: float,
         settings: DisplacementSettings,
     ) -> None:
-        centres = self._centres = settings.centres
-        self._outliers = settings.outliers
+        centres = settings.centres
         self.spread = np.maximum((data.y - data.x).std(axis=0), 1e-12)
         moved = (data.y - data.x) / self.spread
-        self._move = StackedRegression(data.z, moved, shape.displacement, centres, leave_out=self._outliers)
+        self._move = StackedRegression(
+            data.z, moved, shape.displacement, centres, leave_out=settings.outliers, ridges=settings.ridges
+        )
         self.residuals = self._move.residuals * self.spread
-        self.dropped = int(self._move.dropped.any(axis=1).sum())
+        self.dropped = int(self._move.dropped.sum())
         alive = data.alive
         self._at_next = shape.reward.at_next
         self._least, self._most = float(alive.r.min()), float(alive.r.max())
@@ -87,13 +89,10 @@ class Dynamics:
         other._range_over(actions)
         return other
 
-    def errors(self, shape: Shape, rows: NDArray[np.intp], held: NDArray[np.intp]) -> FloatArray:
-        """Mean squared errors (k,) on held-out rows of the data, from a regression on other rows, over the spread."""
-        motion = (self.data.y - self.data.x) / self.spread
-        found = StackedRegression(
-            self.data.z[rows], motion[rows], shape.displacement, self._centres, leave_out=self._outliers
-        )
-        return np.asarray(np.square(motion[held] - found(self.data.z[held])).mean(axis=1))
+    @property
+    def fits(self) -> list[Fit | None]:
+        """Kernels and ridges of the displacement's columns."""
+        return self._move.fits
 
     @property
     def reward_bounds(self) -> tuple[float, float]:

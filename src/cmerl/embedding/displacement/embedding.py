@@ -202,7 +202,7 @@ class DisplacementEmbedding(Learner):
     def transition_weights(self, Zq: Points) -> FloatArray:
         """Weight of each kept transition in the predicted displacement, averaged over columns (q, n)."""
         X, z = self.units.motion(self.data).z, self.units.state_actions(Zq)
-        each = [smoother_weights(X, z, fit, self.settings.centres) for fit in self.shape.displacement]
+        each = [smoother_weights(X, z, fit, self.settings.centres) for fit in self.view.dynamics.fits]
         return np.asarray(np.mean(each, axis=0))
 
     def diagnostics(self) -> dict[str, Any]:
@@ -213,7 +213,7 @@ class DisplacementEmbedding(Learner):
             "transitions": self.n,
             "raw transitions kept": len(self.data),
             "landmarks": len(view.landmarks),
-            **kernels_in_words(self.shape),
+            **kernels_in_words(view.dynamics.fits, self.shape.reward),
             "collisions left out": int(view.dynamics.dropped),
             "scale of states": rounded(self.units.scale),
             "action repeat": self.repeat,

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from cmerl.embedding.displacement.regression import NUGGET, independent_points
+from cmerl.embedding.displacement.regression import rbf_matrix
+from cmerl.embedding.displacement.stacked import rbf_features
 from cmerl.kernels.fitting import Fit
 from cmerl.linalg import Cholesky
-from cmerl.searching.rbf_features import RBFFeatures
 
 FloatArray = NDArray[np.float64]
 
@@ -26,10 +26,7 @@ def smoother_weights(X: FloatArray, Xq: FloatArray, fit: Fit | None, centres: in
     mean = np.full((len(Xq), n), 1.0 / n)
     if fit is None:
         return mean
-    rows = independent_points(X / fit.lengthscales, centres)
-    kernel = RBFFeatures(X[rows], fit.lengthscales)
-    Knm = kernel(X)
-    moments = Knm.T @ Knm + fit.ridge * Knm[rows]
-    factor = Cholesky.of(moments, NUGGET * float(np.trace(moments)) / len(moments))
-    around = Knm - Knm.mean(axis=0)  # Y is regressed around its mean
-    return np.asarray(mean + kernel(Xq) @ factor.solve(around.T))
+    features, rows, basis = rbf_features(X, fit, centres)
+    asked = rbf_matrix(Xq / fit.lengthscales, X[rows] / fit.lengthscales) @ basis
+    around = features - features.mean(axis=0)  # Y is regressed around its mean
+    return np.asarray(mean + asked @ Cholesky.of(features.T @ features, fit.ridge).solve(around.T))

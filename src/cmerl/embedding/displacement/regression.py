@@ -70,6 +70,15 @@ def independent_points(X: FloatArray, count: int, *, implied: float = 1e-6) -> I
     return np.asarray(rows[pivoted_rows(RBFFeatures(X[rows])(X[rows]), implied)])
 
 
+def orthonormal_basis(Kmm: FloatArray) -> FloatArray:
+    """B (m, m) such that kernels at centres with the kernel matrix Kmm, times B, are orthonormal functions.
+
+    Coefficients of smooth kernels are huge and cancel: a nugget large enough to factorise their moments would be a
+    ridge of its own, far above the one that was chosen.
+    """
+    return Cholesky.of(Kmm, NUGGET).half_solve(np.eye(len(Kmm))).T
+
+
 class Novelty:
     """Novelty of a point in [0, 1]: the posterior variance of an RBF regression that counts visits.
 

@@ -27,6 +27,19 @@ class OutlierSettings:
 
 
 @dataclass(frozen=True, kw_only=True)
+class RidgeSettings:
+    """How the ridge of a regression is chosen, whenever it is made: by its error on parts of the data left out.
+
+    Attributes:
+        candidates: of which one is taken; with none, the ridge is that of the kernel's fit.
+        folds: parts that are left out in turn.
+    """
+
+    candidates: tuple[float, ...] = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1.0)
+    folds: int = 4
+
+
+@dataclass(frozen=True, kw_only=True)
 class DisplacementSettings:
     """Settings of the displacement regression and of its landmarks.
 
@@ -49,6 +62,7 @@ class DisplacementSettings:
             for a kernel either, before the data have doubled.
         state_dependence: whether rewards count as all alike while the action alone explains them.
         outliers: transitions that regressions of displacements leave out.
+        ridges: how the ridges of displacements are chosen.
     """
 
     centres: int = 200
@@ -66,3 +80,4 @@ class DisplacementSettings:
     reward_surprise: float = 2.0
     state_dependence: bool = True
     outliers: OutlierSettings = field(default_factory=OutlierSettings)
+    ridges: RidgeSettings = field(default_factory=RidgeSettings)

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cmerl.embedding.displacement.left_out import best_ridge
 from cmerl.embedding.displacement.outliers import outliers
-from cmerl.embedding.displacement.regression import NUGGET, independent_points, rbf_matrix
-from cmerl.embedding.displacement.settings import OutlierSettings
+from cmerl.embedding.displacement.regression import independent_points, orthonormal_basis, rbf_matrix
+from cmerl.embedding.displacement.settings import OutlierSettings, RidgeSettings
 from cmerl.kernels.fitting import Fit
 from cmerl.linalg import Cholesky
 from cmerl.searching.simulator import Regression, stacked_kernels
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
+IntArray = NDArray[np.intp]
 
 
 class StackedRegression:
@@ -29,12 +32,15 @@ class StackedRegression:
         Y: outputs (n, p).
         fits: lengthscales and ridge of every column, or None.
         centres: most centres of a column.
-        leave_out: defines outliers, which are dropped (one collision would spoil the fit); None keeps all rows.
+        leave_out: defines outliers; a row that is one in any column, such as a collision, is dropped in all: it would
+            spoil the fit. None keeps all rows.
+        ridges: how ridges are chosen; None takes those of the fits.
         prior: what is predicted far from all data (p,); the mean by default.
 
     Attributes:
+        fits: with the ridges that were chosen.
         residuals: what every row leaves if it is left out (n, p).
-        dropped: rows that were (n, p).
+        dropped: whether a row was (n,).
         quick: the same predictions in single precision.
     """
 
@@ -46,19 +52,27 @@ class StackedRegression:
         centres: int,
         *,
         leave_out: OutlierSettings | None = None,
+        ridges: RidgeSettings | None = None,
         prior: FloatArray | None = None,
     ) -> None:
         self._mean, self._origin = Y.mean(axis=0) if prior is None else prior, X.mean(axis=0)
-        self.residuals, self.dropped = Y - self._mean, np.zeros(Y.shape, dtype=bool)
+        self.fits, self.residuals = list(fits), Y - self._mean
+        columns = {
+            j: _Column(X - self._origin, self.residuals[:, j].copy(), fit, centres, ridges)
+            for j, fit in enumerate(fits)
+            if fit is not None
+        }
+        self.dropped = np.zeros(len(Y), dtype=bool)
+        if leave_out is not None:
+            for column in columns.values():
+                self.dropped |= column.outliers(leave_out)
         quadratic, linear, coefs = [], [], []
-        for j, fit in enumerate(fits):
-            if fit is None:
-                continue
-            found = _Column.of(X - self._origin, self.residuals[:, j], fit, centres, leave_out)
-            self.residuals[:, j], self.dropped[:, j] = found.residuals, found.dropped
-            quadratic.append(np.repeat(-0.5 / np.square(fit.lengthscales)[:, None], len(found.centres), axis=1))
-            linear.append((found.centres / np.square(fit.lengthscales)).T)
-            coefs.append(found.coef[:, None] * np.eye(Y.shape[1])[j])
+        for j, column in columns.items():
+            coef, self.residuals[:, j] = column.regression(~self.dropped)
+            self.fits[j], squares = column.fit, np.square(column.fit.lengthscales)
+            quadratic.append(np.repeat(-0.5 / squares[:, None], len(coef), axis=1))
+            linear.append((column.centres / squares).T)
+            coefs.append(coef[:, None] * np.eye(Y.shape[1])[j])
         d = X.shape[1]
         self._quadratic = np.hstack([*quadratic, np.empty((d, 0))])
         self._linear = np.hstack([*linear, np.empty((d, 0))])
@@ -106,35 +120,46 @@ class StackedRegression:
 
 
 class _Column:
-    """One output's regression."""
+    """The regression of one output y (n,), which has mean 0."""
 
-    def __init__(self, centres: FloatArray, coef: FloatArray, residuals: FloatArray, dropped: BoolArray) -> None:
-        self.centres, self.coef, self.residuals, self.dropped = centres, coef, residuals, dropped
+    def __init__(self, X: FloatArray, y: FloatArray, fit: Fit, centres: int, ridges: RidgeSettings | None) -> None:
+        self._y, self.fit, self._ridges = y, fit, ridges
+        self._features, rows, self._basis = rbf_features(X, fit, centres)
+        self.centres = X[rows]
+        self._choose_ridge(np.ones(len(y), dtype=bool))
 
-    @classmethod
-    def of(cls, X: FloatArray, y: FloatArray, fit: Fit, centres: int, leave_out: OutlierSettings | None) -> _Column:
-        """Of y (n,), which has mean 0; rows that are dropped leave no residual."""
-        Q = X / fit.lengthscales
-        rows = independent_points(Q, centres)
-        Knm = rbf_matrix(Q, Q[rows])
-        dropped = np.zeros(len(y), dtype=bool)
-        found = _solve(Knm, Knm[rows], y, fit.ridge)
-        if leave_out is not None:
-            dropped = outliers(*found[1:], float(y.std()), leave_out, most=leave_out.most)
-        if dropped.any():
-            kept = _solve(Knm[~dropped], Knm[rows], y[~dropped], fit.ridge)
-            found = kept[0], np.zeros_like(y), np.ones_like(y)
-            found[1][~dropped], found[2][~dropped] = kept[1], kept[2]
-        coef, left, slack = found
-        return cls(X[rows], coef, left / slack, dropped)
+    def _choose_ridge(self, kept: BoolArray) -> None:
+        if self._ridges is not None and self._ridges.candidates:
+            found = best_ridge(self._features[kept], self._y[kept], self._ridges)
+            self.fit = replace(self.fit, ridge=found)
+
+    def outliers(self, settings: OutlierSettings) -> BoolArray:
+        """Whether a row is one (n,)."""
+        _, left, slack = ridge_regression(self._features, self._y, self.fit.ridge)
+        return outliers(left, slack, float(self._y.std()), settings, most=settings.most)
+
+    def regression(self, kept: BoolArray) -> tuple[FloatArray, FloatArray]:
+        """Coefficients (m,), and what rows leave when they are left out (n,): nothing, if they are not kept."""
+        if not kept.all():
+            self._choose_ridge(kept)
+        coef, left, slack = ridge_regression(self._features[kept], self._y[kept], self.fit.ridge)
+        residuals = np.zeros_like(self._y)
+        residuals[kept] = left / slack
+        return self._basis @ coef, residuals
 
 
-def _solve(
-    Knm: FloatArray, Kmm: FloatArray, y: FloatArray, ridge: float
-) -> tuple[FloatArray, FloatArray, FloatArray]:
+def rbf_features(X: FloatArray, fit: Fit, centres: int) -> tuple[FloatArray, IntArray, FloatArray]:
+    """Orthonormal functions at X (n, m) in the span of RBF kernels, the rows that are its centres, and the basis."""
+    Q = X / fit.lengthscales
+    rows = independent_points(Q, centres)
+    Knm = rbf_matrix(Q, Q[rows])
+    basis = orthonormal_basis(Knm[rows])
+    return Knm @ basis, rows, basis
+
+
+def ridge_regression(features: FloatArray, y: FloatArray, ridge: float) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Coefficients, residuals, and 1 − leverage: residual over slack is that of a row left out."""
-    moments = Knm.T @ Knm + ridge * Kmm
-    factor = Cholesky.of(moments, NUGGET * float(np.trace(moments)) / len(moments))
-    coef = factor.solve(Knm.T @ y)
-    slack = np.maximum(1.0 - factor.quadratic(Knm.T), 0.1)
-    return coef, y - Knm @ coef, slack
+    factor = Cholesky.of(features.T @ features, ridge)
+    coef = factor.solve(features.T @ y)
+    slack = np.maximum(1.0 - factor.quadratic(features.T), 0.1)
+    return coef, y - features @ coef, slack
