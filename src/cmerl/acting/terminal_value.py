@@ -61,8 +61,8 @@ class TerminalSettings:
     end_pessimism: float = 1.0
     pessimism: float = 0.3
     longest: int = 100
-    least_ridge: float = 1e-3
-    lengthscales: tuple[float, float] = (0.5, 1.0)
+    least_ridge: float = 0.01
+    lengthscales: tuple[float, float] = (0.5, 2.0)
     splits: int = 6
 
     def steps(self, horizon: int) -> int:

@@ -95,7 +95,7 @@ class Search:
     """
 
     samples: int = 32
-    kernels: int = 1_000_000
+    kernels: int = 2_000_000
     most: int = 512
     rounds: int = 2
     first_rounds: int = 4
