@@ -205,7 +205,6 @@ RULES: dict[str, Rule] = {
     "terminal value with half the sequences": Rule(SMOOTH, {f"{TERMINAL}.sequences": 10}),
     "terminal value without what was done": Rule(SMOOTH, {f"{TERMINAL}.own": 0}),
     "terminal value of shorter sequences": Rule(SMOOTH, {f"{TERMINAL}.length": 4}),
-    "terminal value of one split": Rule((*SMOOTH, "Reacher"), {f"{TERMINAL}.splits": 1}),
     "terminal value in fewer rounds": Rule(SMOOTH, {f"{TERMINAL}.rounds": 5, f"{TERMINAL}.sweeps": 2}),
     "terminal value with a fixed kernel": Rule(
         (*SMOOTH, "swing-up"), {f"{TERMINAL}.fits": 0}, about=(f"{TERMINAL}.fit_rows",)

@@ -7,7 +7,7 @@ import pytest
 
 from cmerl.kernels import Matern
 from cmerl.searching.rbf_features import RBFFeatures
-from cmerl.searching.values import PlannedValue, QueryNovelty, TerminalValue, mean_of_lesser, rbf
+from cmerl.searching.values import PlannedValue, QueryNovelty, TerminalValue, rbf
 
 RNG = np.random.default_rng(0)
 LANDMARKS, COEF, SCALES = RNG.normal(size=(6, 2)), RNG.normal(size=(6, 2)), np.array([0.5, 2.0])
@@ -31,11 +31,6 @@ def test_a_value_is_the_lesser_of_two_regressions_within_bounds() -> None:
     expected = np.array([min(row @ COEF[:, 0], row @ COEF[:, 1]) + 0.7 for row in K])
     np.testing.assert_allclose(value()(y), expected, atol=1e-5)
     np.testing.assert_allclose(value(bounds=(0.0, 0.5))(y), np.clip(expected, 0.0, 0.5), atol=1e-5)
-
-
-def test_the_lesser_of_each_two_predictions_is_averaged_over_splits() -> None:
-    found = mean_of_lesser(np.float32([[1, 2, 5, 3], [0, -4, 8, 8]]))
-    np.testing.assert_allclose(found, [(1 + 3) / 2, (-4 + 8) / 2])
 
 
 @pytest.mark.parametrize("pessimism", [0.3, 1.0])

@@ -5,21 +5,19 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from cmerl.searching.values import mean_of_lesser
-
 FloatArray = NDArray[np.float64]
 SingleArray = NDArray[np.float32]
 
 
 class Backup:
-    """R + γ^L V(y) for sequences that end at y, V a regression of values at the landmarks (``mean_of_lesser``).
+    """R + γ^L V(y) for sequences that end at y, V the lesser of two regressions of values at the landmarks.
 
     Args:
         K: kernels of the ends (q, m) with the landmarks.
         earned: R (q,).
         later: γ^L, or 0 where the episode is over (q,).
         unknown: what is taken off V less the least value, as a share (q,).
-        inverse: of the kernel matrix of both halves of every split (2k, m, m).
+        inverse: of the kernel matrix of each half (2, m, m).
         bounds: the least and the most that V can be.
     """
 
@@ -38,12 +36,12 @@ class Backup:
     def __call__(self, v: FloatArray) -> SingleArray:
         """Values of the sequences (q,) given values v (m,) of the landmarks."""
         mean, coef = self.regressed(v)
-        follows = np.clip(mean_of_lesser(self._K @ coef) + np.float32(mean), *self._bounds)
+        follows = np.clip((self._K @ coef).min(axis=1) + np.float32(mean), *self._bounds)
         follows -= self._unknown * (follows - np.float32(v.min()))
         return np.asarray(self._earned + self._later * follows)
 
     def regressed(self, v: FloatArray) -> tuple[float, SingleArray]:
-        """The mean of v, and the coefficients of the regressions around it (m, 2k)."""
+        """The mean of v, and the coefficients of both regressions around it (m, 2)."""
         mean = float(v.mean())
         return mean, (self._inverse @ (v - mean).astype(np.float32)).T
 

@@ -2,8 +2,7 @@
 
 v_i = max over sequences k of R_ik + γ^L V(y_ik) at landmarks x_i. V regresses v. A maximum over noisy estimates is
 biased upwards, and the next round would amplify the bias. Two regressions on disjoint halves of the landmarks have
-independent errors, and the smaller one does not overestimate itself. Several splits into halves are averaged: so
-little separates good from better that the noise of one split decides where a search goes.
+independent errors, and the smaller one does not overestimate itself.
 """
 
 from __future__ import annotations
@@ -47,7 +46,6 @@ class TerminalSettings:
         longest: steps after which a reward hardly counts: γ = 1 − 1/min(H, longest).
         least_ridge: of the regressions.
         lengthscales: the least of V, in standard deviations of the state, and in radii that landmarks cover.
-        splits: of the landmarks into two halves, over which V is averaged.
     """
 
     landmarks: int = 400
@@ -63,7 +61,6 @@ class TerminalSettings:
     longest: int = 100
     least_ridge: float = 0.01
     lengthscales: tuple[float, float] = (0.5, 2.0)
-    splits: int = 6
 
     def steps(self, horizon: int) -> int:
         """Steps that count: 1/(1 − γ)."""
@@ -193,8 +190,8 @@ def fitted_value(
     k, later = tried.shape[1], np.float32(discount ** tried.shape[2])
     flat = ends.reshape(-1, d)
     unknown = np.float32(pessimism) * (dynamics.novelty_of(flat) if pessimism else np.zeros(m * k, np.float32))
-    orders = (rng.permutation(m) for _ in range(settings.splits))
-    halves = [np.sort(half) for order in orders for half in (order[: m // 2], order[m // 2 :])]
+    order = rng.permutation(m)
+    halves = [np.sort(order[: m // 2]), np.sort(order[m // 2 :])]
     shape = Fit(np.full(d, 2.0 * shortest), settings.least_ridge, 0.0)
     v = earned.max(axis=1).astype(np.float64)
     tolerance = 1e-3 * (bounds[1] - bounds[0]) * (1.0 - discount)
@@ -218,7 +215,7 @@ def fitted_value(
 
 
 def _inverses(P: FloatArray, halves: list[NDArray[np.intp]], ridge: float) -> SingleArray:
-    """(K + ridge)⁻¹ of each half, among zeros (2k, m, m)."""
+    """(K + ridge)⁻¹ of each half, among zeros (2, m, m)."""
     found = np.zeros((len(halves), len(P), len(P)), dtype=np.float32)
     for i, rows in enumerate(halves):
         K = rbf_matrix(P[rows], P[rows])

@@ -85,8 +85,7 @@ def _check_regression(arrays: Arrays, name: str, columns: int, outputs: int) -> 
 def _check_fitted(about: dict[str, Any], arrays: Arrays, d: int) -> None:
     m = len(shape(arrays, "value.landmarks", (None, d), "f"))
     need(bool((shape(arrays, "value.scales", (d,), "f") > 0).all()), "its value has no width")
-    halves = shape(arrays, "value.coef", (m, None), "f").shape[1]
-    need(halves > 0 and halves % 2 == 0, "its value has no two halves")
+    shape(arrays, "value.coef", (m, 2), "f")
     seen = len(shape(arrays, "value.seen", (None, d), "f"))
     need(seen > 0, "it has seen nothing")
     shape(arrays, "value.known", (seen, seen), "f")

@@ -36,12 +36,12 @@ class QueryNovelty:
 
 @dataclass(frozen=True, eq=False)
 class TerminalValue:
-    """V at states in the units of the model: see ``mean_of_lesser``; and less where little is known.
+    """V at states in the units of the model: the lesser of two regressions, and less where little is known.
 
     Attributes:
         landmarks: over the lengthscales (m, d).
         lengthscales: (d,).
-        coef: of both halves of every split (m, 2k).
+        coef: of each half (m, 2).
         mean: around which V is regressed.
         bounds: the least and the most that V can be.
         values: v at the landmarks (m,).
@@ -61,19 +61,10 @@ class TerminalValue:
     def __call__(self, y: SingleArray) -> SingleArray:
         """V (n,) at states (n, d)."""
         K = rbf(y / self.lengthscales, self.landmarks)
-        v = np.clip(mean_of_lesser(K @ self.coef) + np.float32(self.mean), *self.bounds)
+        v = np.clip((K @ self.coef).min(axis=1) + np.float32(self.mean), *self.bounds)
         if self.pessimism:
             v = v - self.pessimism * self.novelty(y) * (v - self.values.min())
         return np.asarray(v, dtype=np.float32)
-
-
-def mean_of_lesser(predictions: SingleArray) -> SingleArray:
-    """Of predictions (n, 2k) by regressions on the two halves of k splits: the lesser of each two, averaged (n,).
-
-    The maximum of noisy values is biased upwards; the lesser of two that know nothing of each other is not. A mean
-    over splits has less noise than one of them, and does not bring the bias back.
-    """
-    return np.asarray(predictions.reshape(len(predictions), -1, 2).min(axis=2).mean(axis=1))
 
 
 def rbf(P: NDArray[Any], Q: SingleArray) -> SingleArray:
