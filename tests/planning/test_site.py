@@ -128,7 +128,7 @@ def test_q_is_reward_and_mean_and_the_ceiling_where_mass_is_missing(
     model = MODELS[name][0]()
     plan = planned(model, mode=mode, outlook=outlook)
     expected = by_hand(name, model, mode.optimism, outlook)
-    tolerance = 2e-4 if name == "displacement" else 1e-7  # V is interpolated in single precision
+    tolerance = 1e-3 if name == "displacement" else 1e-7  # V is interpolated in single precision
     np.testing.assert_allclose(plan.q_table(STATES), expected, atol=tolerance)
     for step in range(H):
         np.testing.assert_allclose(plan.q(STATES, step), expected[step], atol=tolerance)
