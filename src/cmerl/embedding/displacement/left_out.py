@@ -16,8 +16,7 @@ FloatArray = NDArray[np.float64]
 def best_ridge(features: FloatArray, y: FloatArray, settings: RidgeSettings) -> float:
     """The ridge that predicts best what was left out (see ``left_out_errors``).
 
-    The likelihood of a few rows, some of them rare, does not know the ridge of a regression of all: one collision
-    that was not dropped, and a kernel that explains it, make the smallest ridge the likeliest.
+    The likelihood of a few rows, some of them rare, says little about the ridge of a regression of all.
     """
     errors = left_out_errors(features, y, settings.candidates, settings.folds)
     return settings.candidates[int(errors.argmin())]
