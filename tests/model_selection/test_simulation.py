@@ -75,7 +75,7 @@ def test_simulating_a_search_adds_up_what_is_earned_until_the_end(monkeypatch: p
                 break
         lengths.append(step)
         expected.append(total)
-    np.testing.assert_allclose(simulate_search(MPC(), plan, starts, 12, 10), expected, atol=1e-3)
+    np.testing.assert_allclose(simulate_search(MPC(), plan, starts, 12, 10), expected, rtol=1e-3)
     assert lengths[1] < lengths[0] == 11
 
 

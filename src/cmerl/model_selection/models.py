@@ -1,43 +1,63 @@
-"""Model selection: direct or displacement, by held-out predictions of next states."""
+"""Model selection: direct or displacement, by held-out predictions of next states and their values."""
 
 from __future__ import annotations
-
-import logging
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cmerl.embedding import DisplacementEmbedding
+from cmerl.embedding.displacement.grid import DisplacementView
+from cmerl.embedding.displacement.motion import varies
 from cmerl.kernels import Kernel
 from cmerl.linalg import Cholesky
 from cmerl.model_selection.rule import Selection, exceeds
+from cmerl.planning import Plan
 
 FloatArray = NDArray[np.float64]
 
-log = logging.getLogger("cmerl")
-
 
 def displacement_is_better(
-    displacement: DisplacementEmbedding, kernel: Kernel, value_kernel: Kernel, lam: float, settings: Selection
+    plan: Plan,
+    displacement: DisplacementEmbedding,
+    kernels: tuple[Kernel, Kernel],
+    lam: float,
+    settings: Selection,
 ) -> bool:
-    """Whether next states, left out one by one, follow far better from a displacement than directly.
+    """Whether next states, left out one by one, follow as well from a displacement as directly.
 
-    Both predict a law of the next state, the displacement that of its mean plus a residual, and errors are those of
-    expected values. So noise counts on the scale on which values vary: where it blurs them, neither knows much more
-    than the other, and the direct embedding stays, whose plans take the whole law into account.
+    They are compared in two ways, and the direct embedding must be better in both. Both models predict V(s') as their
+    plans do, the displacement by V at the state that it predicts; so what no value depends on does not count, such
+    as sensors that nobody can predict. And they predict all functions of the value kernel, by the law of s': the V of
+    the moment is a guess.
+
+    Args:
+        plan: of the displacement when it is taken for the environment, with its V.
+        displacement: of all data.
+        kernels: k_φ and k_ψ of the direct embedding.
+        lam: its λ.
+        settings: how many transitions are compared.
     """
     data = displacement.data
     alive = np.flatnonzero(~data.terminated)
     if len(alive) < 2:
         return False
     rows = alive[np.linspace(0, len(alive) - 1, min(len(alive), settings.held_out)).astype(np.intp)]
-    next_states = np.asarray(data.next_states)[rows]
-    Z = np.asarray(data.Z)[rows]
-    direct = direct_losses(kernel(Z, Z), next_states, value_kernel, lam)
-    residuals = displacement.left_out_residuals[rows]
-    moved = displacement_losses(residuals, value_kernel, settings.residuals)
-    log.debug("held-out errors: %.3g direct, %.3g by displacement", direct.mean(), moved.mean())
-    return exceeds(-moved, -settings.margin * direct)
+    Z, next_states = np.asarray(data.Z)[rows], np.asarray(data.next_states)[rows]
+    residuals, (kernel, value_kernel) = displacement.left_out_residuals[rows], kernels
+    losses = direct_losses(kernel(Z, Z), next_states, value_kernel, lam)
+    if not exceeds(-losses, -displacement_losses(residuals, value_kernel, settings.residuals)):
+        return True
+    (view,) = plan.views
+    assert isinstance(view, DisplacementView)
+    V, predicted = (view.value(plan.stages[0].coef, view.scaled(s)) for s in (next_states, next_states - residuals))
+    varied = varies(float(V.std()), float(np.abs(V).max()))
+    return varied and not exceeds(-direct_errors(kernel(Z, Z), V, lam), -np.abs(V - predicted))
+
+
+def direct_errors(Kzz: FloatArray, V: FloatArray, lam: float) -> FloatArray:
+    """|V(s'_i) − ⟨μ̂₋ᵢ(z_i), V⟩| (n,), the embedding made without transition i, V counted from its mean."""
+    G = Cholesky.of(Kzz, lam).solve(np.eye(len(Kzz)))
+    return np.abs(G @ (V - V.mean()) / np.diagonal(G))
 
 
 def direct_losses(Kzz: FloatArray, next_states: FloatArray, value_kernel: Kernel, lam: float) -> FloatArray:

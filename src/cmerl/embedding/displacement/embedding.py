@@ -167,8 +167,12 @@ class DisplacementEmbedding(Learner):
         return self.units.encoded(self.view.landmarks)
 
     def backup(self, v: FloatArray, *, reward: float = 1.0, terminal: float = 0.0) -> Target:
-        """Coefficients with which ``expectation`` gives reward·(sum of rewards) + V(s')."""
-        mean = float(v.mean()) if len(v) else 0.0
+        """Coefficients with which ``expectation`` gives reward·(sum of rewards) + V(s').
+
+        Far from all landmarks V is the least for plans that take the model for the environment, as rewards are: were
+        it the mean, going where nothing is known would be the way out of every bad place.
+        """
+        mean = 0.0 if not len(v) else float(v.min() if self.view.sure else v.mean())
         return Target(self.view.factor.solve(v - mean), mean, reward, terminal)
 
     def ones(self) -> Target:
