@@ -1,4 +1,4 @@
-"""The value that ends searches: exact where it can be, never more than is possible, the least where nothing is known."""
+"""The value that ends searches: exact where it can be, never more than is possible."""
 
 from __future__ import annotations
 
@@ -86,8 +86,8 @@ def test_where_nothing_is_known_it_is_the_least(
     end: Callable[[NDArray[np.float64]], NDArray[np.bool_]] | None,
 ) -> None:
     V = value(learned(lambda x: 1.0 + 0.1 * np.sin(5 * x), end))
-    assert V.mean > V.values.min() + 1.0
-    assert V(np.float32([[30.0]]))[0] == pytest.approx(V.values.min(), rel=1e-3)
+    assert V.mean > 1.001 * V.values.min()
+    assert V(np.float32([[30.0]]))[0] == pytest.approx(V.values.min(), rel=1e-4)
 
 
 def test_it_is_made_once_for_a_model_and_is_a_function_of_the_data() -> None:

@@ -29,13 +29,13 @@ def slippery_cells(n: int, seed: int = 0) -> Transitions:
     return Transitions.of(np.column_stack([states, actions]), nexts, -np.ones(n))
 
 
-def with_sensors(data: Transitions, columns: int, seed: int = 0) -> Transitions:
-    """The same beside sensors that nobody can predict, and that switch between two values; what lies to the right pays."""
-    rng, n = np.random.default_rng(seed), len(data)
-    Z, nexts = np.asarray(data.Z), np.asarray(data.next_states)
-    read = 0.5 * rng.integers(2, size=(n + 1, columns))
-    Z = np.hstack([Z[:, :-1], read[:-1], Z[:, -1:]])
-    return replace(data, Z=Z, next_states=np.hstack([nexts, read[1:]]), rewards=Z[:, 0])
+def beside_cells(n: int, seed: int = 0) -> Transitions:
+    """The same row of cells, and a place beside it that moves smoothly and alone pays."""
+    data, rng = slippery_cells(n, seed), np.random.default_rng(seed)
+    Z, nexts = np.array(data.Z), np.array(data.next_states)
+    Z[:, 1] = 0.1 * rng.random(n)
+    nexts[:, 1] = Z[:, 1] + 0.02 * Z[:, 2] - 0.01
+    return replace(data, Z=Z, next_states=nexts, rewards=10.0 * Z[:, 1])
 
 
 def learned(data: Transitions) -> DisplacementEmbedding:

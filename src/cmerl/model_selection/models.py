@@ -51,13 +51,13 @@ def displacement_is_better(
     assert isinstance(view, DisplacementView)
     V, predicted = (view.value(plan.stages[0].coef, view.scaled(s)) for s in (next_states, next_states - residuals))
     varied = varies(float(V.std()), float(np.abs(V).max()))
-    return varied and not exceeds(-direct_errors(kernel(Z, Z), V, lam), -np.abs(V - predicted))
+    return varied and not exceeds(-direct_errors(kernel(Z, Z), V, lam), -np.square(V - predicted))
 
 
 def direct_errors(Kzz: FloatArray, V: FloatArray, lam: float) -> FloatArray:
-    """|V(s'_i) − ⟨μ̂₋ᵢ(z_i), V⟩| (n,), the embedding made without transition i, V counted from its mean."""
+    """(V(s'_i) − ⟨μ̂₋ᵢ(z_i), V⟩)² (n,), the embedding made without transition i, V counted from its mean."""
     G = Cholesky.of(Kzz, lam).solve(np.eye(len(Kzz)))
-    return np.abs(G @ (V - V.mean()) / np.diagonal(G))
+    return np.square(G @ (V - V.mean()) / np.diagonal(G))
 
 
 def direct_losses(Kzz: FloatArray, next_states: FloatArray, value_kernel: Kernel, lam: float) -> FloatArray:
