@@ -346,6 +346,61 @@ class WalledRooms(Plant):
         return y, -1.0, bool(np.hypot(*(y - 0.9)) < 0.08)
 
 
+class FourTanks(Plant):
+    """Two pumps fill four tanks crosswise; the lower levels should be 12 and 9, and three sensors show noise only."""
+
+    horizon, noise = 80, np.array([0.05] * 4 + [1.0] * 3)
+    episodes = 12
+    actions = spaces.Box(0.0, 10.0, (2,), np.float64)
+
+    def start(self, rng: np.random.Generator) -> Array:
+        return np.append(rng.uniform(2, 8, 4), rng.normal(size=3))
+
+    def motion(self, x: Array, u: Array) -> tuple[Array, float, bool]:
+        levels = np.clip(x[:4], 0.0, 20.0)
+        for _ in range(5):
+            out = 3.1 * np.sqrt(levels)
+            flow = 3.3 * np.array([0.7 * u[0], 0.6 * u[1], 0.4 * u[1], 0.3 * u[0]])
+            levels = np.clip(levels + (flow - out + np.append(out[2:], [0.0, 0.0])) / 28, 0.0, 20.0)
+        return np.append(levels, 0.5 * x[4:]), -(abs(levels[0] - 12) + abs(levels[1] - 9)) / 10, False
+
+
+class StickSlip(Plant):
+    """A slide with dry friction, to be brought to 0.5 from places all along the rail."""
+
+    episodes = 12
+
+    def start(self, rng: np.random.Generator) -> Array:
+        return np.array([rng.uniform(-1, 1), 0.0])
+
+    def motion(self, x: Array, u: Array) -> tuple[Array, float, bool]:
+        (place, speed), push = x, 3.0 * float(u[0])
+        for _ in range(5):
+            if speed == 0.0:
+                speed = 0.01 * (push - np.sign(push)) if abs(push) > 1.0 else 0.0
+            else:
+                faster = speed + 0.01 * (push - 0.8 * np.sign(speed))
+                speed = 0.0 if faster * speed < 0.0 and abs(push) < 1.0 else faster
+            place = np.clip(place + 0.01 * speed, -3.0, 3.0)
+        return np.array([place, speed]), -abs(place - 0.5) - 0.02 * float(u[0]) ** 2, False
+
+
+class SoftLanding(Plant):
+    """A lander with one engine: the ground pays 10, less 5 for every unit of speed, and waiting costs."""
+
+    horizon, noise = 80, np.array([0.0, 0.02])
+    actions = spaces.Discrete(2)
+
+    def start(self, rng: np.random.Generator) -> Array:
+        return np.array([rng.uniform(8, 12), rng.uniform(-1, 0)])
+
+    def motion(self, x: Array, u: Array) -> tuple[Array, float, bool]:
+        speed = x[1] + 0.2 * (3.0 * u[0] - 1.6)
+        height = x[0] + 0.2 * speed
+        down = height <= 0.0
+        return np.array([height, speed]), (10 - 5 * abs(min(speed, 0.0)) if down else 0.0) - 0.05 * u[0] - 0.05, down
+
+
 WORLDS = (
     TwoTanks,
     Quadrotor,
@@ -363,6 +418,9 @@ WORLDS = (
     SlipperyGrid,
     ParkedCart,
     WalledRooms,
+    FourTanks,
+    StickSlip,
+    SoftLanding,
 )
 
 

@@ -42,7 +42,7 @@ def test_what_no_value_depends_on_does_not_count() -> None:
 def test_a_law_of_two_places_is_embedded_directly_also_where_one_of_them_pays() -> None:
     data = slippery_cells(600)
     paid = learned(replace(data, rewards=(np.asarray(data.Z)[:, 0] == 1.0).astype(float)))
-    assert not better(paid, StateAction(RBF(0.1), Delta()), horizon=3)  # V has an edge there, and no mean tells it
+    assert not better(paid, StateAction(RBF(0.1), Delta()), horizon=3)
 
 
 def test_the_direct_error_leaves_each_value_out() -> None:

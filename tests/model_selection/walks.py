@@ -33,9 +33,9 @@ def beside_cells(n: int, seed: int = 0) -> Transitions:
     """The same row of cells, and a place beside it that moves smoothly and alone pays."""
     data, rng = slippery_cells(n, seed), np.random.default_rng(seed)
     Z, nexts = np.array(data.Z), np.array(data.next_states)
-    Z[:, 1] = 0.1 * rng.random(n)
+    Z[:, 1] = rng.random(n)
     nexts[:, 1] = Z[:, 1] + 0.02 * Z[:, 2] - 0.01
-    return replace(data, Z=Z, next_states=nexts, rewards=10.0 * Z[:, 1])
+    return replace(data, Z=Z, next_states=nexts, rewards=Z[:, 1])
 
 
 def learned(data: Transitions) -> DisplacementEmbedding:

@@ -23,12 +23,12 @@ def displacement_is_better(
     lam: float,
     settings: Selection,
 ) -> bool:
-    """Whether next states, left out one by one, follow as well from a displacement as directly.
+    """Whether next states, left out one by one, follow better from a displacement than directly.
 
-    They are compared in two ways, and the direct embedding must be better in both. Both models predict V(s') as their
-    plans do, the displacement by V at the state that it predicts; so what no value depends on does not count, such
-    as sensors that nobody can predict. And they predict all functions of the value kernel, by the law of s': the V of
-    the moment is a guess.
+    First all functions of the value kernel are predicted, by the law of s'. A displacement that knows it far better
+    is taken. Else V(s') decides, predicted as plans do, by V at the state that the displacement predicts: what no
+    value depends on does not count then, such as sensors that nobody can predict. V comes second because the V of few
+    data is a guess.
 
     Args:
         plan: of the displacement when it is taken for the environment, with its V.
@@ -44,14 +44,15 @@ def displacement_is_better(
     rows = alive[np.linspace(0, len(alive) - 1, min(len(alive), settings.held_out)).astype(np.intp)]
     Z, next_states = np.asarray(data.Z)[rows], np.asarray(data.next_states)[rows]
     residuals, (kernel, value_kernel) = displacement.left_out_residuals[rows], kernels
-    losses = direct_losses(kernel(Z, Z), next_states, value_kernel, lam)
-    if not exceeds(-losses, -displacement_losses(residuals, value_kernel, settings.residuals)):
+    direct = direct_losses(kernel(Z, Z), next_states, value_kernel, lam)
+    if exceeds(-displacement_losses(residuals, value_kernel, settings.residuals), -settings.margin * direct):
         return True
     (view,) = plan.views
     assert isinstance(view, DisplacementView)
     V, predicted = (view.value(plan.stages[0].coef, view.scaled(s)) for s in (next_states, next_states - residuals))
-    varied = varies(float(V.std()), float(np.abs(V).max()))
-    return varied and not exceeds(-direct_errors(kernel(Z, Z), V, lam), -np.square(V - predicted))
+    if not varies(float(V.std()), float(np.abs(V).max()), least=1e-4):  # more than single precision
+        return False
+    return exceeds(-np.square(V - predicted), -direct_errors(kernel(Z, Z), V, lam))
 
 
 def direct_errors(Kzz: FloatArray, V: FloatArray, lam: float) -> FloatArray:

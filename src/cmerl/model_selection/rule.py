@@ -17,6 +17,7 @@ class Selection:
     """Settings of model selection and actor selection.
 
     Args:
+        margin: of the error of the direct embedding that a displacement may have where laws are compared.
         held_out: transitions that models are compared on.
         residuals: of a displacement, standing for its noise.
         repeats: steps for which plans may hold an action.
@@ -29,6 +30,7 @@ class Selection:
         search: the first search: its sizes, its depth and its terminal value.
     """
 
+    margin: float = 0.75
     held_out: int = 300
     residuals: int = 16
     repeats: tuple[int, ...] = (1, 2, 3, 5)

@@ -52,7 +52,7 @@ def test_a_setting_that_was_retired_is_passed_over() -> None:
     assert Settings.from_spec({"selection": kept}) == Settings(selection=Selection(held_out=7))
     prize = {"hope": 4.0, "margin": 8.0, "prizes": 2.0}
     assert Settings.from_spec({"prize": prize}) == Settings(prize=PrizeCeiling(prizes=2.0))
-    terminal = {"margin": 0.75, "search": {"terminal": {"apart": 0.02, "end_pessimism": 0.9}, "surprise": 0.5}}
+    terminal = {"search": {"terminal": {"apart": 0.02, "end_pessimism": 0.9}, "surprise": 0.5}}
     older = {
         "displacement": {"far": 10.0, "end_radius": 0.5, "survivors": 400, "usual_steps": 100, "depths": [8, 22]}
     }

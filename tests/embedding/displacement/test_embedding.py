@@ -142,6 +142,15 @@ def test_what_is_new_counts_as_known_if_the_model_is_sure(embedding: Displacemen
     np.testing.assert_allclose(sure.grid(far).expectation(coef), 3.0)
 
 
+def test_far_from_all_landmarks_v_is_the_least_if_the_model_is_sure_and_else_the_mean(
+    embedding: DisplacementEmbedding,
+) -> None:
+    v, far = np.random.default_rng(3).random(len(embedding.support)), np.full((1, 2), 1e4)
+    for model, expected in ((embedding, v.mean()), (embedding.with_repeat(1, sure=True), v.min())):
+        assert model.view.value(model.backup(v), far)[0] == pytest.approx(expected, rel=1e-6)
+        np.testing.assert_allclose(model.view.value(model.backup(v), model.view.landmarks), v, atol=1e-3)
+
+
 def test_the_grid_of_the_last_states_is_kept_and_no_other(embedding: DisplacementEmbedding) -> None:
     view = embedding.view
     here, there = np.array([[0.3, 0.4]]), np.array([[0.6, 0.4]])

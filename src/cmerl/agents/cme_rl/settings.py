@@ -18,15 +18,7 @@ RETIRED = {
     "PrizeCeiling": {"hope", "margin"},
     "Refined": {"difference", "known"},
     "TerminalSettings": {"apart", "end_pessimism", "fear"},
-    "Selection": {
-        "discount",
-        "fewest_to_judge",
-        "margin",
-        "most_noise",
-        "saturation",
-        "search_landmarks",
-        "shrinking",
-    },
+    "Selection": {"discount", "fewest_to_judge", "most_noise", "saturation", "search_landmarks", "shrinking"},
 }
 """Settings that saved agents may still name, and that no rule reads any more."""
 RENAMED = {
