@@ -172,9 +172,7 @@ RULES: dict[str, Rule] = {
     "no direct embedding: displacements only": Rule(
         ("PBall2D", "Battery", "CartPole"), options={"model": "displacement"}
     ),
-    "models compared by values wherever these vary": Rule(
-        ("PBall2D", "inventory", "Battery"), {"selection.margin": 0.0}
-    ),
+    "no margin for displacements": Rule(("PBall2D", "inventory", "Battery"), {"selection.margin": 1.0}),
     "models compared on a third of the rows": Rule(
         ("PBall2D", "Battery", "CartPole"), {"selection.held_out": 100, "selection.residuals": 4}
     ),

@@ -7,7 +7,6 @@ from numpy.typing import NDArray
 
 from cmerl.embedding import DisplacementEmbedding
 from cmerl.embedding.displacement.grid import DisplacementView
-from cmerl.embedding.displacement.motion import varies
 from cmerl.kernels import Kernel
 from cmerl.linalg import Cholesky
 from cmerl.model_selection.rule import Selection, exceeds
@@ -22,13 +21,15 @@ def displacement_is_better(
     kernels: tuple[Kernel, Kernel],
     lam: float,
     settings: Selection,
+    *,
+    present: bool,
 ) -> bool:
     """Whether next states, left out one by one, follow better from a displacement than directly.
 
-    First all functions of the value kernel are predicted, by the law of s'. A displacement that knows it far better
-    is taken. Else V(s') decides, predicted as plans do, by V at the state that the displacement predicts: what no
-    value depends on does not count then, such as sensors that nobody can predict. V comes second because the V of few
-    data is a guess.
+    All functions of the value kernel are predicted at once, by the law of s'. A displacement takes its mean for the
+    truth when it plans, so it must know that law far better. One that was chosen stays for another reason too: if the
+    values of its plans follow better from it. What no value depends on does not count then, such as sensors that
+    nobody can predict. A first choice cannot be made so, because the V of few data is a guess.
 
     Args:
         plan: of the displacement when it is taken for the environment, with its V.
@@ -36,6 +37,7 @@ def displacement_is_better(
         kernels: k_φ and k_ψ of the direct embedding.
         lam: its λ.
         settings: how many transitions are compared.
+        present: whether the displacement is the present model.
     """
     data = displacement.data
     alive = np.flatnonzero(~data.terminated)
@@ -47,11 +49,11 @@ def displacement_is_better(
     direct = direct_losses(kernel(Z, Z), next_states, value_kernel, lam)
     if exceeds(-displacement_losses(residuals, value_kernel, settings.residuals), -settings.margin * direct):
         return True
+    if not present:
+        return False
     (view,) = plan.views
     assert isinstance(view, DisplacementView)
     V, predicted = (view.value(plan.stages[0].coef, view.scaled(s)) for s in (next_states, next_states - residuals))
-    if not varies(float(V.std()), float(np.abs(V).max()), least=1e-4):  # more than single precision
-        return False
     return exceeds(-np.square(V - predicted), -direct_errors(kernel(Z, Z), V, lam))
 
 

@@ -17,7 +17,8 @@ class Selection:
     """Settings of model selection and actor selection.
 
     Args:
-        margin: of the error of the direct embedding that a displacement may have where laws are compared.
+        margin: of the error of the direct embedding that a displacement may have: its plans take the mean for the
+            truth, so it must know the law of the next state much better.
         held_out: transitions that models are compared on.
         residuals: of a displacement, standing for its noise.
         repeats: steps for which plans may hold an action.

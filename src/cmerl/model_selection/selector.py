@@ -78,7 +78,8 @@ class Selector:
         self._waiting = False
         if self._model == "auto":
             (plan,) = mean_plans(model, self._horizon, kernels[1], (model.repeat,)).values()
-            if not displacement_is_better(plan, model, kernels, self._lam, self._settings):
+            present = self.choice.displacement is not None
+            if not displacement_is_better(plan, model, kernels, self._lam, self._settings, present=present):
                 self.choice = DIRECT
                 return
         self._choose_actor(model, kernels[1], starts)
