@@ -38,6 +38,7 @@ from cmerl.agents import Settings
 from cmerl.experiments.engines.local import end_with
 from cmerl.optimism import RangeCeiling
 from cmerl.wrappers import ActionNoise, GoalReward
+from fresh_worlds import FourTanks
 
 RESULTS = Path(__file__).parent / "results" / "ablation.json"
 DEFAULT = Settings()
@@ -107,6 +108,7 @@ TASKS = {
     "LQ, direct": Task(world("LinearQuadratic"), 12, 6, {"model": "direct"}),
     "Pendulum, direct": Task(limited("Pendulum-v1", 30), 15, 8, {"model": "direct"}),
     "inventory": Task(world("LeadTimeInventory"), 20, 10),
+    "tanks and sensors": Task(FourTanks, 6, 3),
     "PBall2D, two flags": Task(flagged("PBall2D", 2, reverse=True), 40, 10),
     "TwoRooms, two flags": Task(flagged("TwoRooms", 2, reverse=True), 24, 8),
     "LQ, two flags": Task(flagged("LinearQuadratic", 2, reverse=True), 24, 6),
@@ -173,6 +175,9 @@ RULES: dict[str, Rule] = {
         ("PBall2D", "Battery", "CartPole"), options={"model": "displacement"}
     ),
     "no margin for displacements": Rule(("PBall2D", "inventory", "Battery"), {"selection.margin": 1.0}),
+    "all columns count where models are compared": Rule(
+        ("PBall2D", "tanks and sensors", "CartPole"), {"selection.dependence": 0.0}
+    ),
     "models compared on a third of the rows": Rule(
         ("PBall2D", "Battery", "CartPole"), {"selection.held_out": 100, "selection.residuals": 4}
     ),

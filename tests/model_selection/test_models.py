@@ -9,51 +9,27 @@ import pytest
 from walks import beside_cells, learned, slippery_cells, walk
 
 from cmerl.embedding import DisplacementEmbedding
-from cmerl.kernels import RBF, Delta, Kernel, Matern, StateAction
+from cmerl.kernels import RBF, Delta, Matern, StateAction
 from cmerl.model_selection import Selection, displacement_is_better
-from cmerl.model_selection.actors import mean_plans
-from cmerl.model_selection.models import direct_errors, direct_losses, displacement_losses
-
-
-def better(embedding: DisplacementEmbedding, kernel: Kernel, *, horizon: int = 20, present: bool = False) -> bool:
-    value_kernel = Matern(1.5, 0.1)
-    (plan,) = mean_plans(embedding, horizon, value_kernel, (1,)).values()
-    return displacement_is_better(plan, embedding, (kernel, value_kernel), 0.1, Selection(), present=present)
+from cmerl.model_selection.models import direct_losses, displacement_losses
 
 
 @pytest.mark.parametrize("noise", [0.0, 0.002, 0.02, 0.1])
 def test_motion_that_is_smooth_but_for_noise_is_modelled_by_displacements(noise: float) -> None:
     data = walk(noise)  # 0.1 is two steps, and the width of values
-    assert better(learned(data), RBF(0.1))
+    assert displacement_is_better(learned(data), RBF(0.1), Matern(1.5, 0.1), 0.1, Selection())
 
 
 def test_a_law_that_a_mean_and_its_residuals_do_not_describe_is_embedded_directly() -> None:
     kernel = StateAction(RBF(0.1), Delta())
-    assert not better(learned(slippery_cells(600)), kernel)
+    assert not displacement_is_better(learned(slippery_cells(600)), kernel, Matern(1.5, 0.1), 0.1, Selection())
 
 
-def test_what_no_value_depends_on_does_not_count_against_a_displacement_that_was_chosen() -> None:
-    data, kernel = beside_cells(600), StateAction(RBF(0.1), Delta())
-    embedding, nothing_pays = learned(data), learned(replace(data, rewards=np.zeros(600)))
-    assert better(embedding, kernel, present=True)
-    assert not better(embedding, kernel)
-    assert not better(nothing_pays, kernel, present=True)  # the law of the cells, which a mean does not describe
-
-
-def test_a_law_of_two_places_is_embedded_directly_also_where_one_of_them_pays() -> None:
-    data = slippery_cells(600)
-    paid = learned(replace(data, rewards=(np.asarray(data.Z)[:, 0] == 1.0).astype(float)))
-    assert not better(paid, StateAction(RBF(0.1), Delta()), horizon=3, present=True)
-
-
-def test_the_direct_error_leaves_each_value_out() -> None:
-    rng = np.random.default_rng(2)
-    Z, V, lam, k, errors = rng.random((8, 2)), rng.normal(size=8), 0.2, RBF(0.4), []
-    for i in range(8):
-        rest = np.delete(np.arange(8), i)
-        alpha = np.linalg.solve(k(Z[rest], Z[rest]) + lam * np.eye(7), k(Z[rest], Z[[i]]))[:, 0]
-        errors.append((V[i] - V.mean() - alpha @ (V[rest] - V.mean())) ** 2)
-    np.testing.assert_allclose(direct_errors(k(Z, Z), V, lam), errors)
+def test_what_no_reward_depends_on_does_not_count() -> None:
+    data, kernels = beside_cells(600), (StateAction(RBF(0.1), Delta()), Matern(1.5, 0.1))
+    nothing_pays = replace(data, rewards=np.zeros(600))
+    assert displacement_is_better(learned(data), *kernels, 0.1, Selection())
+    assert not displacement_is_better(learned(nothing_pays), *kernels, 0.1, Selection())  # for the law of the cells
 
 
 def test_models_are_compared_by_what_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -61,7 +37,7 @@ def test_models_are_compared_by_what_is_left_out(monkeypatch: pytest.MonkeyPatch
     wrong = np.random.default_rng(0).normal(0.0, 0.5, (140, 2))
     monkeypatch.setattr(DisplacementEmbedding, "left_out_residuals", property(lambda self: wrong))
     assert np.abs(embedding.residuals(embedding.data)).max() < 0.01
-    assert not better(embedding, RBF(0.1))
+    assert not displacement_is_better(embedding, RBF(0.1), Matern(1.5, 0.1), 0.1, Selection())
 
 
 def test_the_direct_loss_leaves_each_transition_out() -> None:

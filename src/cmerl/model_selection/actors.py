@@ -121,7 +121,7 @@ def keeps_its_promise(
         return True
     steps, start = min(horizon, settings.simulated_steps), starts[-1:]
     if isinstance(choice.actor, MPC):
-        (plan,) = mean_plans(model, horizon, value_kernel, (model.repeat,)).values()
+        (plan,) = _plans(model, horizon, value_kernel, (model.repeat,)).values()
         found = simulate_search(choice.actor, plan, start, steps, settings.near)
     else:
         returns = _returns_by_repeat(model, horizon, start, value_kernel, (model.repeat,), steps, settings.near)
@@ -143,12 +143,12 @@ def _returns_by_repeat(
     near: int,
 ) -> dict[int, tuple[Plan, FloatArray]]:
     """The plan for each repeat, and its simulated return from each start."""
-    plans = mean_plans(model, horizon, value_kernel, repeats)
+    plans = _plans(model, horizon, value_kernel, repeats)
     returns = simulate(model.with_repeat(1, sure=True), plans, starts, steps, near)
     return {repeat: (plans[repeat], found) for repeat, found in zip(repeats, returns, strict=True)}
 
 
-def mean_plans(
+def _plans(
     model: DisplacementEmbedding, horizon: int, value_kernel: Kernel, repeats: tuple[int, ...]
 ) -> dict[int, Plan]:
     """The plan for each repeat, when the model is taken for the environment."""

@@ -1,66 +1,46 @@
-"""Model selection: direct or displacement, by held-out predictions of next states and their values."""
+"""Model selection: direct or displacement, by held-out predictions of next states."""
 
 from __future__ import annotations
+
+import logging
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cmerl.embedding import DisplacementEmbedding
-from cmerl.embedding.displacement.grid import DisplacementView
 from cmerl.kernels import Kernel
 from cmerl.linalg import Cholesky
+from cmerl.model_selection.relevance import relevant_columns
 from cmerl.model_selection.rule import Selection, exceeds
-from cmerl.planning import Plan
 
 FloatArray = NDArray[np.float64]
 
+log = logging.getLogger("cmerl")
+
 
 def displacement_is_better(
-    plan: Plan,
-    displacement: DisplacementEmbedding,
-    kernels: tuple[Kernel, Kernel],
-    lam: float,
-    settings: Selection,
-    *,
-    present: bool,
+    displacement: DisplacementEmbedding, kernel: Kernel, value_kernel: Kernel, lam: float, settings: Selection
 ) -> bool:
-    """Whether next states, left out one by one, follow better from a displacement than directly.
+    """Whether next states, left out one by one, follow far better from a displacement than directly.
 
-    All functions of the value kernel are predicted at once, by the law of s'. A displacement takes its mean for the
-    truth when it plans, so it must know that law far better. One that was chosen stays for another reason too: if the
-    values of its plans follow better from it. What no value depends on does not count then, such as sensors that
-    nobody can predict. A first choice cannot be made so, because the V of few data is a guess.
-
-    Args:
-        plan: of the displacement when it is taken for the environment, with its V.
-        displacement: of all data.
-        kernels: k_φ and k_ψ of the direct embedding.
-        lam: its λ.
-        settings: how many transitions are compared.
-        present: whether the displacement is the present model.
+    Both predict a law of the next state, the displacement that of its mean plus a residual, and errors are those of
+    expected values. So noise counts on the scale on which values vary: where it blurs them, neither knows much more
+    than the other, and the direct embedding stays, whose plans take the whole law into account. Columns that no
+    reward depends on, now or later, do not count: sensors that nobody can predict would make both look alike.
     """
     data = displacement.data
     alive = np.flatnonzero(~data.terminated)
     if len(alive) < 2:
         return False
     rows = alive[np.linspace(0, len(alive) - 1, min(len(alive), settings.held_out)).astype(np.intp)]
-    Z, next_states = np.asarray(data.Z)[rows], np.asarray(data.next_states)[rows]
-    residuals, (kernel, value_kernel) = displacement.left_out_residuals[rows], kernels
+    count = relevant_columns(displacement.dynamics, rows, settings.dependence)
+    next_states = np.asarray(data.next_states)[rows] * count
+    Z = np.asarray(data.Z)[rows]
     direct = direct_losses(kernel(Z, Z), next_states, value_kernel, lam)
-    if exceeds(-displacement_losses(residuals, value_kernel, settings.residuals), -settings.margin * direct):
-        return True
-    if not present:
-        return False
-    (view,) = plan.views
-    assert isinstance(view, DisplacementView)
-    V, predicted = (view.value(plan.stages[0].coef, view.scaled(s)) for s in (next_states, next_states - residuals))
-    return exceeds(-np.square(V - predicted), -direct_errors(kernel(Z, Z), V, lam))
-
-
-def direct_errors(Kzz: FloatArray, V: FloatArray, lam: float) -> FloatArray:
-    """(V(s'_i) − ⟨μ̂₋ᵢ(z_i), V⟩)² (n,), the embedding made without transition i, V counted from its mean."""
-    G = Cholesky.of(Kzz, lam).solve(np.eye(len(Kzz)))
-    return np.square(G @ (V - V.mean()) / np.diagonal(G))
+    residuals = displacement.left_out_residuals[rows] * count
+    moved = displacement_losses(residuals, value_kernel, settings.residuals)
+    log.debug("held-out errors: %.3g direct, %.3g by displacement", direct.mean(), moved.mean())
+    return exceeds(-moved, -settings.margin * direct)
 
 
 def direct_losses(Kzz: FloatArray, next_states: FloatArray, value_kernel: Kernel, lam: float) -> FloatArray:

@@ -20,6 +20,7 @@ class Selection:
         margin: of the error of the direct embedding that a displacement may have: its plans take the mean for the
             truth, so it must know the law of the next state much better.
         held_out: transitions that models are compared on.
+        dependence: a prediction depends on a column if shuffling that changes it by this share of its variance.
         residuals: of a displacement, standing for its noise.
         repeats: steps for which plans may hold an action.
         starts: first states that plans are simulated from.
@@ -33,6 +34,7 @@ class Selection:
 
     margin: float = 0.75
     held_out: int = 300
+    dependence: float = 0.02
     residuals: int = 16
     repeats: tuple[int, ...] = (1, 2, 3, 5)
     starts: int = 8

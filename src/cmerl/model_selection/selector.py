@@ -12,7 +12,7 @@ from cmerl.acting import MPC, Greedy
 from cmerl.embedding import DisplacementEmbedding
 from cmerl.growing import doubled
 from cmerl.kernels import Kernel
-from cmerl.model_selection.actors import Choice, choose_actor, keeps_its_promise, mean_plans
+from cmerl.model_selection.actors import Choice, choose_actor, keeps_its_promise
 from cmerl.model_selection.models import displacement_is_better
 from cmerl.model_selection.rule import Selection
 
@@ -76,12 +76,10 @@ class Selector:
             starts: first states of the latest episodes (k, d).
         """
         self._waiting = False
-        if self._model == "auto":
-            (plan,) = mean_plans(model, self._horizon, kernels[1], (model.repeat,)).values()
-            present = self.choice.displacement is not None
-            if not displacement_is_better(plan, model, kernels, self._lam, self._settings, present=present):
-                self.choice = DIRECT
-                return
+        settings = self._settings
+        if self._model == "auto" and not displacement_is_better(model, *kernels, self._lam, settings):
+            self.choice = DIRECT
+            return
         self._choose_actor(model, kernels[1], starts)
 
     def check(self, value_kernel: Kernel, starts: FloatArray) -> None:

@@ -117,7 +117,7 @@ def test_displacements_learn_every_episode_and_models_are_still_compared(monkeyp
     assert agent.diagnostics()["transitions"] == 12 * 10
     compared = []
 
-    def compare(plan: Any, model: Any, *others: Any, present: bool) -> bool:
+    def compare(model: Any, *others: Any) -> bool:
         compared.append(model.n)
         return False
 
