@@ -214,7 +214,10 @@ RULES: dict[str, Rule] = {
     "terminal value with a fixed kernel": Rule(
         (*SMOOTH, "swing-up"), {f"{TERMINAL}.fits": 0}, about=(f"{TERMINAL}.fit_rows",)
     ),
-    "terminal value without pessimism": Rule((*SMOOTH, "PILCO", "CartPole"), {f"{TERMINAL}.pessimism": 0.0}),
+    "terminal value no more pessimistic about ends": Rule(
+        ("CartPole", "MountainCar", "PILCO"), {f"{TERMINAL}.end_pessimism": 0.3}
+    ),
+    "terminal value without pessimism": Rule((*SMOOTH, "PILCO"), {f"{TERMINAL}.pessimism": 0.0}),
     "terminal value as rough as can be": Rule(SMOOTH, {f"{TERMINAL}.lengthscales": (0.1, 0.5)}),
     "terminal value with a tenth of the ridge": Rule(SMOOTH, {f"{TERMINAL}.least_ridge": 1e-3}),
     "terminal value of a nearer future": Rule(SMOOTH, {f"{TERMINAL}.longest": 30}),
@@ -241,6 +244,9 @@ RULES: dict[str, Rule] = {
     "half the landmarks": Rule(SMOOTH, {"displacement.landmarks": 150}, about=("displacement.most_weights",)),
     "no landmarks ahead of the data": Rule(SMOOTH, {"displacement.reach": 1}),
     "rougher values": Rule(SMOOTH, {"displacement.smoothness": 2.0}),
+    "ends that pay are as costly as others": Rule(
+        ("MountainCar", "goal only", "wind"), {f"{TERMINAL}.pessimism": 1.0}
+    ),
     "no new kernel of rewards before the data have doubled": Rule(
         ("PBall2D", "PILCO", "goal only"), {"displacement.reward_surprise": np.inf}
     ),

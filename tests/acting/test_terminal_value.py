@@ -1,15 +1,13 @@
-"""The value that ends searches: exact where it can be, never more than is possible."""
+"""The value that ends searches: exact where it can be, never more than is possible, careful where ends are costly."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
-from cmerl.acting.terminal_value import TerminalSettings, terminal_value
+from cmerl.acting.terminal_value import TerminalSettings, ends_cost, terminal_value
 from cmerl.embedding import DisplacementEmbedding
+from cmerl.embedding.displacement.motion import Motion
 from cmerl.searching.icem import Channels, Search
 from cmerl.searching.simulator import roll
 from cmerl.transitions import Transitions
@@ -81,13 +79,26 @@ def test_v_follows_the_optimum_of_a_world_with_a_known_one_from_below() -> None:
     assert found.argmax() == 2
 
 
-@pytest.mark.parametrize("end", [None, lambda y: y > 1.0])
-def test_where_nothing_is_known_it_is_the_least(
-    end: Callable[[NDArray[np.float64]], NDArray[np.bool_]] | None,
-) -> None:
-    V = value(learned(lambda x: 1.0 + 0.1 * np.sin(5 * x), end))
-    assert V.mean > 1.001 * V.values.min()
-    assert V(np.float32([[30.0]]))[0] == pytest.approx(V.values.min(), rel=1e-4)
+def test_where_ends_are_costly_the_unknown_is_feared_and_elsewhere_not() -> None:
+    far = np.float32([[30.0]])
+    ending = value(learned(lambda x: 1.0 + 0.1 * np.sin(5 * x), lambda y: y > 1.0))
+    lasting = value(learned(lambda x: 1.0 + 0.1 * np.sin(5 * x)))
+    assert ending.pessimism == 1.0
+    assert ending(far)[0] == pytest.approx(ending.values.min(), rel=1e-3)
+    assert 0.0 < lasting.pessimism < ending.pessimism
+    left = lasting.mean - lasting.pessimism * (lasting.mean - lasting.values.min())
+    assert lasting(far)[0] == pytest.approx(left, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("step", "end", "cost"),
+    [(-1.0, -1.0, False), (1.0, 0.0, True), (0.0, 1.0, False), (1.0, 99.0, True), (1.0, 101.0, False)],
+)
+def test_an_end_costs_if_going_on_pays_as_much(step: float, end: float, cost: bool) -> None:
+    ended = np.arange(60) % 20 == 19
+    x = np.zeros((60, 1))
+    assert ends_cost(Motion(x, x, x, np.where(ended, end, step), ended), 100) is cost
+    assert not ends_cost(Motion(x, x, x, np.full(60, step), np.zeros(60, dtype=bool)), 100)
 
 
 def test_it_is_made_once_for_a_model_and_is_a_function_of_the_data() -> None:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from cmerl.acting.policy_iteration import Backup, modified_policy_iteration
 from cmerl.embedding.displacement.dynamics import Dynamics
+from cmerl.embedding.displacement.motion import Motion
 from cmerl.embedding.displacement.regression import farthest_points, rbf_matrix
 from cmerl.kernels.fitting import Fit, fit
 from cmerl.linalg import Cholesky
@@ -40,7 +41,8 @@ class TerminalSettings:
         sweeps: of each round that take the best sequences for granted.
         fits: of the kernel.
         fit_rows: landmarks that it is fitted to.
-        pessimism: what V lacks where there are no data, as a share of V less the least.
+        end_pessimism: what V lacks where there are no data, as a share of V less the least, where ends cost.
+        pessimism: the same where they are not.
         longest: steps after which a reward hardly counts: γ = 1 − 1/min(H, longest).
         least_ridge: of the regressions.
         lengthscales: the least of V, in standard deviations of the state, and in radii that landmarks cover.
@@ -54,7 +56,8 @@ class TerminalSettings:
     sweeps: int = 8
     fits: int = 2
     fit_rows: int = 150
-    pessimism: float = 1.0
+    end_pessimism: float = 1.0
+    pessimism: float = 0.3
     longest: int = 100
     least_ridge: float = 0.01
     lengthscales: tuple[float, float] = (0.5, 2.0)
@@ -73,9 +76,9 @@ def terminal_value(
 ) -> TerminalValue:
     """The value that ends searches in a model; a function of its data alone, made once for each model.
 
-    V counts on nothing that was never tried: where there are no data it is the least, as rewards are. Were it the
-    mean, going where nothing is known would seem a way out of every bad place. So V must be known where sequences
-    lead, not only where episodes have been.
+    Where ends cost, V counts on nothing that was never tried: one end costs all that would have followed. V must also
+    be known where sequences lead, not only where episodes have been: between landmarks it would revert to its mean,
+    and staying in a bad place would seem a way out of it.
     """
     made = dynamics.terminal_values.get(horizon)
     if isinstance(made, TerminalValue):
@@ -94,13 +97,21 @@ def terminal_value(
         own,
         discount=discount,
         bounds=(lo / (1.0 - discount), hi / (1.0 - discount)),
-        pessimism=settings.pessimism,
+        pessimism=settings.end_pessimism if ends_cost(data, settings.steps(horizon)) else settings.pessimism,
         shortest=max(shortest, covered * radius),
         settings=settings,
         rng=rng,
     )
     dynamics.terminal_values[horizon] = found
     return found
+
+
+def ends_cost(data: Motion, steps: int) -> bool:
+    """Whether episodes end, and ends pay on average no more than so many other steps do."""
+    if not data.ended.any():
+        return False
+    going_on = steps * float(data.r[~data.ended].mean()) if not data.ended.all() else 0.0
+    return float(data.r[data.ended].mean()) <= going_on
 
 
 class _Sequences:

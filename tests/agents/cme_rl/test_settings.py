@@ -52,7 +52,7 @@ def test_a_setting_that_was_retired_is_passed_over() -> None:
     assert Settings.from_spec({"selection": kept}) == Settings(selection=Selection(held_out=7))
     prize = {"hope": 4.0, "margin": 8.0, "prizes": 2.0}
     assert Settings.from_spec({"prize": prize}) == Settings(prize=PrizeCeiling(prizes=2.0))
-    terminal = {"search": {"terminal": {"apart": 0.02, "end_pessimism": 0.9}, "surprise": 0.5}}
+    terminal = {"search": {"terminal": {"apart": 0.02}, "surprise": 0.5}}
     older = {
         "displacement": {"far": 10.0, "end_radius": 0.5, "survivors": 400, "usual_steps": 100, "depths": [8, 22]}
     }
@@ -63,9 +63,9 @@ def test_a_setting_that_was_retired_is_passed_over() -> None:
 
 
 def test_a_setting_that_was_renamed_is_read_by_its_older_name() -> None:
-    terminal = {"caution": 0.2, "own": 3}
+    terminal = {"caution": 0.2, "fear": 0.9, "own": 3}
     found = Settings.from_spec({"selection": {"search": {"terminal": terminal}}})
-    assert found.selection.search.terminal == TerminalSettings(pessimism=0.2, own=3)
+    assert found.selection.search.terminal == TerminalSettings(pessimism=0.2, end_pessimism=0.9, own=3)
     names = {(type(part).__name__, name) for part, name in leaves(Settings())}
     for cls, renamed in RENAMED.items():
         assert all((cls, new) in names and (cls, old) not in names for old, new in renamed.items())

@@ -17,13 +17,13 @@ RETIRED = {
     "MPC": {"surprise"},
     "PrizeCeiling": {"hope", "margin"},
     "Refined": {"difference", "known"},
-    "TerminalSettings": {"apart", "end_pessimism", "fear"},
+    "TerminalSettings": {"apart"},
     "Selection": {"discount", "fewest_to_judge", "most_noise", "saturation", "search_landmarks", "shrinking"},
 }
 """Settings that saved agents may still name, and that no rule reads any more."""
 RENAMED = {
     "DisplacementSettings": {"reward_starts": "starts"},
-    "TerminalSettings": {"caution": "pessimism"},
+    "TerminalSettings": {"caution": "pessimism", "fear": "end_pessimism"},
 }
 """Settings that saved agents may name by an older name."""
 
