@@ -19,7 +19,7 @@ BoolArray = NDArray[np.bool_]
 
 
 class Target(NamedTuple):
-    """The target of ``backup``: reward·r + V(s'), with V as coefficients around its mean."""
+    """The target of ``backup``: reward·r + V(s'), V as coefficients around ``mean``, its value far from landmarks."""
 
     coef: FloatArray
     mean: float
