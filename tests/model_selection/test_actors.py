@@ -11,9 +11,12 @@ from walks import learned, varied, walk
 
 from cmerl.acting import MPC
 from cmerl.acting import Greedy as ActGreedily
+from cmerl.acting.terminal_value import terminal_value
 from cmerl.embedding import DisplacementEmbedding
 from cmerl.kernels import Matern
 from cmerl.model_selection import Choice, Selection, actors, choose_actor
+from cmerl.model_selection.kept_value import KeptValue
+from cmerl.searching.values import TerminalValue
 
 
 def chosen(
@@ -203,31 +206,31 @@ def test_the_first_search_is_a_candidate_whatever_the_depths_are(
     assert chosen(varied(), 3, **settings).actor == Selection(**settings).search
 
 
-def kept(choice: Choice, starts: np.ndarray) -> bool:
-    return actors.keeps_its_promise(choice, 10, starts, Matern(1.5, 0.1), Selection())
+def checked(choice: Choice, starts: np.ndarray) -> tuple[Choice, bool]:
+    return actors.checked(choice, 10, starts, Matern(1.5, 0.1), Selection())
 
 
 @pytest.mark.parametrize("actor", [FITTED, ActGreedily()], ids=["search", "plan"])
 @pytest.mark.parametrize(("earned", "expected"), [(-13.1, False), (-12.9, True), (0.0, True)])
-def test_an_actor_keeps_its_promise_if_it_does_no_worse_from_the_latest_start(
+def test_an_actor_keeps_its_promise_if_it_does_no_worse_from_the_latest_starts(
     actor: Any, earned: float, expected: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    model, starts, asked = varied().with_repeat(2), np.array([[0.1, 0.1], [0.5, 0.5]]), []
+    model, starts, asked = varied().with_repeat(2), np.array([[0.1, 0.1], [0.5, 0.5], [0.6, 0.6]]), []
 
     def searched(mpc: MPC, plan: Any, start: np.ndarray, steps: int, near: int) -> np.ndarray:
         assert mpc == actor
         asked.append(start)
-        return np.array([earned])
+        return np.array([earned - 1.0, earned + 1.0])
 
     def planned(embedding: Any, plans: dict[int, Any], start: np.ndarray, *_: int) -> np.ndarray:
         assert tuple(plans) == (2,)
         asked.append(start)
-        return np.array([[earned]])
+        return np.array([[earned - 1.0, earned + 1.0]])
 
     monkeypatch.setattr(actors, "simulate_search", searched)
     monkeypatch.setattr(actors, "simulate", planned)
-    assert kept(Choice(model, actor, {}, -7.0, True, least=-13.0), starts) is expected
-    np.testing.assert_array_equal(asked, [[[0.5, 0.5]]])
+    assert checked(Choice(model, actor, {}, -7.0, True, least=-13.0), starts)[1] is expected
+    np.testing.assert_array_equal(asked, [starts[1:]])
 
 
 def test_what_promised_nothing_is_not_simulated(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -237,5 +240,38 @@ def test_what_promised_nothing_is_not_simulated(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(actors, "simulate_search", never)
     monkeypatch.setattr(actors, "simulate", never)
     start = np.array([[0.5, 0.5]])
-    assert kept(Choice(varied(), FITTED, {}), start)
-    assert kept(Choice(None, ActGreedily(), {}, least=5.0), start)
+    for choice in (Choice(varied(), FITTED, {}), Choice(None, ActGreedily(), {}, least=5.0)):
+        assert checked(choice, start) == (choice, True)
+
+
+def terminal_value_of(model: DisplacementEmbedding) -> TerminalValue:
+    return terminal_value(model.dynamics, FITTED.channels(model.view), 10, FITTED.terminal, FITTED.search)
+
+
+@pytest.mark.parametrize(
+    ("now", "then", "stays"),
+    [
+        ([3.0, 3.0], [5.0, 4.0], True),  # the one kept does better beyond its standard error
+        ([3.0, 3.0], [9.0, 1.0], False),  # not beyond it
+        ([3.0, 3.0], [2.0, 3.0], False),  # worse
+        ([4.5, 4.6], [9.0, 9.0], False),  # the new one does as well as the other did: it is not asked
+    ],
+)
+def test_a_search_keeps_its_terminal_value_while_a_newer_one_does_worse(
+    now: list[float], then: list[float], stays: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, starts = varied(), np.array([[0.1, 0.1], [0.5, 0.5]])
+    kept = KeptValue(terminal_value_of(varied(120)), np.zeros(2), np.ones(2), earned=4.5)
+    new = terminal_value_of(varied(140))
+
+    def searched(mpc: MPC, plan: Any, *_: Any) -> np.ndarray:
+        values = plan.views[0].dynamics.terminal_values
+        values.setdefault(10, new)
+        return np.array(now if values[10] is new else then)
+
+    monkeypatch.setattr(actors, "simulate_search", searched)
+    found, _ = checked(Choice(model, FITTED, {}, compared=True, kept=kept), starts)
+    assert found.kept is not None
+    assert (found.kept.value is not new) is stays
+    assert found.kept.earned == np.mean(then if stays else now)
+    assert model.dynamics.terminal_values[10] is found.kept.value  # what searches end with

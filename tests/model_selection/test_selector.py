@@ -114,7 +114,7 @@ def test_an_actor_that_breaks_its_promise_is_chosen_again_and_the_model_is_not(
     held.choice = before = Choice(model, MPC(), {}, -3.0, True, -5.0)
     after = Choice(model, MPC(depth=22), {}, -2.0, True, -4.0)
     monkeypatch.setattr(selector, "displacement_is_better", lambda *_: False)
-    monkeypatch.setattr(selector, "keeps_its_promise", lambda choice, *_: keeps and choice is before)
+    monkeypatch.setattr(selector, "checked", lambda choice, *_: (choice, keeps and choice is before))
     monkeypatch.setattr(selector, "choose_actor", lambda *about: after if about[-1] is before else None)
     held.check(KERNELS[1], STARTS)
     assert held.choice is (before if keeps else after)

@@ -81,7 +81,7 @@ def terminal_value(
     and staying in a bad place would seem a way out of it.
     """
     made = dynamics.terminal_values.get(horizon)
-    if isinstance(made, TerminalValue):
+    if made is not None:
         return made
     data, discount = dynamics.data, settings.discount(horizon)
     rng = np.random.default_rng((len(data), horizon))

@@ -57,6 +57,8 @@ def _model(view: DisplacementView) -> Arrays:
 def ends_arrays(ends: Ends) -> Arrays:
     """Where episodes end."""
     arrays: Arrays = {"ended": ends.ended, "end_rewards": ends.rewards, "alive": ends.alive}
+    if ends.coef is not None:
+        arrays["end_coef"] = ends.coef
     if ends.limits is not None:
         sides = [(np.nan_to_num(low, nan=FAR), np.nan_to_num(high, nan=-FAR)) for low, high in ends.limits]
         arrays["limits"] = np.array(sides)

@@ -158,7 +158,7 @@ def ends_of(arrays: Arrays) -> Ends | None:
     if "ended" not in arrays:
         return None
     limits = [(low, high) for low, high in arrays["limits"]] if "limits" in arrays else None
-    return Ends(arrays["ended"], arrays["end_rewards"], arrays["alive"], limits)
+    return Ends(arrays["ended"], arrays["end_rewards"], arrays["alive"], limits, arrays.get("end_coef"))
 
 
 def fitted_value(arrays: Arrays, about: dict[str, Any]) -> Callable[[SingleArray, int], SingleArray]:

@@ -72,6 +72,8 @@ def _check_model(arrays: Arrays, d: int, e: int) -> None:
         need(n > 0, "it names no ends")
         shape(arrays, "end_rewards", (n,), "f")
         shape(arrays, "alive", (None, d), "f")
+        if "end_coef" in arrays:
+            shape(arrays, "end_coef", (n,), "f")
         if "limits" in arrays:
             shape(arrays, "limits", (None, 2, d), "f")
 

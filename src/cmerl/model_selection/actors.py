@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,7 @@ from cmerl.confidence import FailureBudget, Problem
 from cmerl.confidence import Greedy as NoBonus
 from cmerl.embedding import DisplacementEmbedding
 from cmerl.kernels import Kernel
+from cmerl.model_selection.kept_value import KeptValue
 from cmerl.model_selection.rule import Selection, exceeds, neighbours
 from cmerl.model_selection.simulation import simulate, simulate_search
 from cmerl.planning import Plan, Task, make_plan
@@ -33,6 +34,7 @@ class Choice:
         promised: the return that it had in simulation, of as many steps as were simulated.
         compared: whether actors were compared.
         least: the return in simulation below which another actor is worth looking for.
+        kept: the fitted terminal value that it searches with; None where it does not.
     """
 
     displacement: DisplacementEmbedding | None
@@ -41,6 +43,7 @@ class Choice:
     promised: float = 0.0
     compared: bool = False
     least: float = -np.inf
+    kept: KeptValue | None = None
 
 
 def choose_actor(
@@ -91,8 +94,9 @@ def choose_actor(
             actor = challenger
             break
     log.debug("simulated returns: %s", reasons)
-    promised = float(actors[actor].mean())
-    return Choice(model.with_repeat(best), actor, reasons, promised, compared, _least(actors, actor))
+    promised, value = float(actors[actor].mean()), None if now is None else now.kept
+    chosen = Choice(model.with_repeat(best), actor, reasons, promised, compared, _least(actors, actor), value)
+    return _with_the_better_value(chosen, actors[actor], horizon, some, value_kernel, settings)[0]
 
 
 def _least(actors: dict[Actor, FloatArray], chosen: Actor) -> float:
@@ -107,26 +111,61 @@ def _least(actors: dict[Actor, FloatArray], chosen: Actor) -> float:
     return min(float(found.min() - np.ptp(found)), 0.5 * (float(found.mean()) + worst))
 
 
-def keeps_its_promise(
+def checked(
     choice: Choice, horizon: int, starts: FloatArray, value_kernel: Kernel, settings: Selection
-) -> bool:
-    """Whether an actor still does in simulation, with what was learned since, about what it did when it was chosen.
+) -> tuple[Choice, bool]:
+    """The same actor with the better of its terminal values, and whether it keeps its promise with what was learned.
 
-    Its promise is the return that it had in simulation then. Every episode changes the model a little and its values
-    sometimes much: a search that swings a pole up may leave it hanging after the next episode. A simulation from the
-    latest start shows that before it is played.
+    Its promise is the return that it had in simulation when it was chosen. Every episode changes the model a little
+    and its values sometimes much: a search that swings a pole up may leave it hanging after the next episode. A
+    simulation from the latest starts shows that before it is played.
     """
-    model = choice.displacement
-    if model is None or not np.isfinite(choice.least):
-        return True
-    steps, start = min(horizon, settings.simulated_steps), starts[-1:]
+    searches = _searches_with_fitted_value(choice)
+    if choice.displacement is None or not (searches or np.isfinite(choice.least)):
+        return choice, True
+    some = starts[-settings.checked_starts :]
+    found = _simulated(choice, horizon, some, value_kernel, settings)
+    better, found = _with_the_better_value(choice, found, horizon, some, value_kernel, settings)
+    return better, float(found.mean()) >= choice.least
+
+
+def _simulated(
+    choice: Choice, horizon: int, starts: FloatArray, value_kernel: Kernel, settings: Selection
+) -> FloatArray:
+    """Returns (k,) of the actor when the model is taken for the environment."""
+    model, steps = choice.displacement, min(horizon, settings.simulated_steps)
+    assert model is not None
     if isinstance(choice.actor, MPC):
         (plan,) = _plans(model, horizon, value_kernel, (model.repeat,)).values()
-        found = simulate_search(choice.actor, plan, start, steps, settings.near)
-    else:
-        returns = _returns_by_repeat(model, horizon, start, value_kernel, (model.repeat,), steps, settings.near)
-        ((_, found),) = returns.values()
-    return float(found[0]) >= choice.least
+        return simulate_search(choice.actor, plan, starts, steps, settings.near)
+    returns = _returns_by_repeat(model, horizon, starts, value_kernel, (model.repeat,), steps, settings.near)
+    ((_, found),) = returns.values()
+    return found
+
+
+def _searches_with_fitted_value(choice: Choice) -> bool:
+    return isinstance(choice.actor, MPC) and choice.actor.value == "fitted" and choice.compared
+
+
+def _with_the_better_value(
+    choice: Choice, found: FloatArray, horizon: int, starts: FloatArray, value_kernel: Kernel, settings: Selection
+) -> tuple[Choice, FloatArray]:
+    """The same choice with the new terminal value, or with the one kept if it does better; and its returns (k,).
+
+    The one kept is only asked if the new one, which earned ``found``, does worse than it did.
+    """
+    model, kept = choice.displacement, choice.kept
+    if model is None or not _searches_with_fitted_value(choice) or not settings.check:
+        return replace(choice, kept=None), found
+    new = KeptValue.of(model, horizon, float(found.mean()))
+    if new is not None and kept is not None and kept.value is not new.value and new.earned < kept.earned:
+        kept.put_into(model, horizon)
+        before = _simulated(choice, horizon, starts, value_kernel, settings)
+        log.debug("terminal value: %.4g with the new one, %.4g with the one kept", new.earned, before.mean())
+        if exceeds(before, found):
+            return replace(choice, kept=KeptValue.of(model, horizon, float(before.mean()))), before
+        model.dynamics.terminal_values[horizon] = new.value
+    return replace(choice, kept=new), found
 
 
 def _name(actor: Actor) -> str:

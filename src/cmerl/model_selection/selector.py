@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 
 from cmerl.acting import MPC, Greedy
 from cmerl.embedding import DisplacementEmbedding
-from cmerl.growing import doubled
+from cmerl.growing import Arrays, doubled
 from cmerl.kernels import Kernel
-from cmerl.model_selection.actors import Choice, choose_actor, keeps_its_promise
+from cmerl.model_selection.actors import Choice, checked, choose_actor
+from cmerl.model_selection.kept_value import KeptValue
 from cmerl.model_selection.models import displacement_is_better
 from cmerl.model_selection.rule import Selection
 
@@ -83,15 +84,16 @@ class Selector:
         self._choose_actor(model, kernels[1], starts)
 
     def check(self, value_kernel: Kernel, starts: FloatArray) -> None:
-        """Choose the actor again if in simulation it does worse than when it was chosen.
+        """Keep the terminal value that does better in simulation; choose the actor again if it breaks its promise.
 
         Args:
             value_kernel: k_ψ of the direct embedding.
             starts: first states of the latest episodes (k, d).
         """
-        if self._settings.check and not keeps_its_promise(
-            self.choice, self._horizon, starts, value_kernel, self._settings
-        ):
+        if not self._settings.check:
+            return
+        self.choice, keeps_its_promise = checked(self.choice, self._horizon, starts, value_kernel, self._settings)
+        if not keeps_its_promise:
             assert self.choice.displacement is not None
             self._choose_actor(self.choice.displacement, value_kernel, starts)
 
@@ -100,7 +102,7 @@ class Selector:
         self.choice = choose_actor(model, self._horizon, starts, value_kernel, self._settings, before)
 
     def spec(self) -> dict[str, Any]:
-        """The choice as JSON, but for the model."""
+        """The choice as JSON, but for the model and its terminal value."""
         choice, search = self.choice, self.choice.actor if isinstance(self.choice.actor, MPC) else None
         return {
             "search": None if search is None else search.value,
@@ -110,6 +112,18 @@ class Selector:
             "compared": choice.compared,
             "least": choice.least if np.isfinite(choice.least) else None,
         }
+
+    def arrays(self) -> Arrays:
+        """The terminal value that was kept, if there is one."""
+        return {} if self.choice.kept is None else self.choice.kept.arrays()
+
+    def restore_value(self, arrays: Arrays) -> None:
+        """The inverse of ``arrays``, once the model is what it was."""
+        model = self.choice.displacement
+        if model is not None and arrays:
+            kept = KeptValue.from_arrays(arrays, model)
+            kept.put_into(model, self._horizon)
+            self.choice = replace(self.choice, kept=KeptValue.of(model, self._horizon, kept.earned))
 
     def restore(self, spec: dict[str, Any], model: DisplacementEmbedding) -> None:
         """The inverse of ``spec``."""

@@ -150,27 +150,56 @@ class Ends:
         alive: some of those that did not (m, d), needed where there are no limits.
         limits: that all of the former have crossed and no other state has; None if there are none: then the nearer
             of both decides.
+        coef: of the regression of what an end pays (n,), see ``end_kernel``; None in files of earlier versions: then
+            it pays what the nearest end did.
     """
 
     ended: FloatArray
     rewards: FloatArray
     alive: FloatArray
     limits: Sequence[Limit] | None
+    coef: FloatArray | None = None
 
     def __call__(self, y: NDArray[Any]) -> tuple[BoolArray, FloatArray]:
-        """Whether states (q, d) have ended, and where they have, the reward of the nearest end (q,)."""
+        """Whether states (q, d) have ended, and where they have, what that pays (q,)."""
         if self.limits is None:
             to_ends = _squared_distances(y, self.ended)
             to_alive = _squared_distances(y, self.alive).min(axis=1, initial=np.inf)
-            return to_ends.min(axis=1) < to_alive, self.rewards[np.argmin(to_ends, axis=1)]
+            near = to_ends.min(axis=1) < to_alive
+            return near, self._paid(y, near)
         crossed = np.zeros(len(y), dtype=bool)
         for lower, upper in self.limits:
             inside = (y >= lower) | (y <= upper)  # comparisons with nan are false
             crossed |= ~np.any(inside, axis=1)
+        return crossed, self._paid(y, crossed)
+
+    def _paid(self, y: NDArray[Any], over: BoolArray) -> FloatArray:
+        """What ends pay (q,); the other states are not asked."""
         rewards = np.full(len(y), self.rewards[0])
-        if crossed.any() and np.any(self.rewards != self.rewards[0]):  # the others are not asked what an end pays
-            rewards[crossed] = self.rewards[np.argmin(_squared_distances(y[crossed], self.ended), axis=1)]
-        return crossed, rewards
+        least, most = self.pays
+        if not (over.any() and least < most):
+            return rewards
+        if self.coef is None:
+            rewards[over] = self.rewards[np.argmin(_squared_distances(y[over], self.ended), axis=1)]
+        else:
+            found = self.rewards.mean() + end_kernel(y[over], self.ended) @ self.coef
+            rewards[over] = np.minimum(np.maximum(found, least), most)
+        return rewards
+
+    @cached_property
+    def pays(self) -> tuple[float, float]:
+        """The least and the most that an end may pay: a trend counts for as much again as the ends seen differ by."""
+        least, most = float(self.rewards.min()), float(self.rewards.max())
+        return 2.0 * least - most, 2.0 * most - least
+
+
+def end_kernel(y: NDArray[Any], ended: FloatArray) -> FloatArray:
+    """Kernels (q, n) of states (q, d) with those that have ended (n, d): a linear trend and an RBF of width 1."""
+    centre = ended.mean(axis=0)
+    P, Q = y - centre, ended - centre
+    inner = P @ Q.T
+    squares = np.square(P).sum(axis=1)[:, None] + np.square(Q).sum(axis=1) - 2.0 * inner
+    return np.asarray(inner + np.exp(-0.5 * np.maximum(squares, 0.0)))
 
 
 def _squared_distances(X: NDArray[Any], Y: FloatArray) -> FloatArray:

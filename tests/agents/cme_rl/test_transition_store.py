@@ -220,7 +220,7 @@ def test_the_choice_of_an_actor_is_checked_when_an_episode_ends_and_no_other_cho
 def test_plans_are_made_with_the_model_of_an_actor_that_was_chosen_again(monkeypatch: pytest.MonkeyPatch) -> None:
     agent = CMERL(gymnasium.make("Pendulum-v1", max_episode_steps=10), model="displacement")
     agent.learn(2)
-    monkeypatch.setattr(selector, "keeps_its_promise", lambda *_: False)
+    monkeypatch.setattr(selector, "checked", lambda choice, *_: (choice, False))
     before = agent.model.choice
     agent.learn(1)
     assert agent.model.choice is not before

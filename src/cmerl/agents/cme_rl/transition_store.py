@@ -227,6 +227,7 @@ class TransitionStore:
             assert isinstance(E, CompressedEmbedding | DisplacementEmbedding)  # only they live without a log
             parts[f"embedding.{i}"] = E.arrays()
         named = np.frombuffer(about.encode(), dtype=np.uint8)
+        parts["memory.value"] = self.selector.arrays()
         return {"memory.about": named, "memory.starts": self.starts, **nested(parts)}
 
     def _restore_embeddings(self, tensors: dict[str, NDArray[Any]]) -> None:
@@ -244,6 +245,7 @@ class TransitionStore:
         for i, E in enumerate(self.embeddings):
             assert isinstance(E, CompressedEmbedding | DisplacementEmbedding)
             E.restore(part(tensors, f"embedding.{i}"))
+        self.selector.restore_value(part(tensors, "memory.value"))
 
     def _learn(self, steps: IntArray, batch: Transitions) -> None:
         if self._count == 1:

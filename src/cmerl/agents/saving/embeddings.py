@@ -47,8 +47,10 @@ def check_embeddings(arrays: Arrays, d: int, e: int, actions: int, count: int) -
     schemas = {
         "memory.about": ArraySchema("u", (None,), 0, 255),
         "memory.starts": floats(None, d),
+        **_kept_value(d),
     }
-    check_arrays(own, schemas, {})
+    none_kept = not any(name.startswith("memory.value.") for name in own)
+    check_arrays(own, schemas, {}, list(_kept_value(d)) if none_kept else [])
     about = read_json(own["memory.about"].tobytes(), "memory.about")
     if isinstance(about, dict):
         about.pop("saturated", None)  # of a rule that was retired
@@ -73,6 +75,20 @@ def check_embeddings(arrays: Arrays, d: int, e: int, actions: int, count: int) -
     check = _check_compressed if about["backend"] == "compressed" else _check_displacement
     for i in range(count):
         check(part(arrays, f"embedding.{i}"), d, e, actions)
+
+
+def _kept_value(d: int) -> dict[str, ArraySchema]:
+    """The terminal value that was kept; files of earlier versions have none."""
+    schemas = {
+        "landmarks": floats("v", d),
+        "lengthscales": floats(d, least=1e-15),
+        "coef": floats("v", 2),
+        "values": floats("v"),
+        "numbers": floats(5),
+        "centre": floats(d),
+        "scale": floats(d, least=1e-15),
+    }
+    return {f"memory.value.{name}": schema for name, schema in schemas.items()}
 
 
 def _check_displacement(arrays: Arrays, d: int, e: int, actions: int) -> None:

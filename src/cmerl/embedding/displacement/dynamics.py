@@ -16,7 +16,7 @@ from cmerl.embedding.displacement.stacked import StackedRegression
 from cmerl.embedding.displacement.terminations import terminations
 from cmerl.kernels.fitting import Fit
 from cmerl.searching.simulator import Simulator
-from cmerl.searching.values import QueryNovelty
+from cmerl.searching.values import QueryNovelty, TerminalValue
 
 FloatArray = NDArray[np.float64]
 SingleArray = NDArray[np.float32]
@@ -59,15 +59,16 @@ class Dynamics:
         self._reward = shape.reward.regression(alive, centres)
         self._bounds = np.abs(np.vstack([data.x, data.y])).max(axis=0) + 2.0
         ends = data[data.ended]
-        self.terminations = terminations(ends.y, ends.r, data.y[~data.ended], centres) if len(ends) else None
+        going_on = data.y[~data.ended]
+        self.terminations = terminations(ends.y, ends.r, going_on, centres, settings.end_ridge) if len(ends) else None
         self._width = float(np.sqrt(max(data.x.shape[1] / 2.0, 1.0)))  # more columns lie farther apart
-        visited = np.vstack([data.x, data.y[~data.ended]]) / self._width
+        visited = np.vstack([data.x, going_on]) / self._width
         self.state_novelty = Novelty(visited, lam, centres)
         self.novelty_of = QueryNovelty(self.state_novelty.kernel, self.state_novelty.known, self._width)
         self.novelty = Novelty(np.hstack([data.x / self._width, action_gap * data.a]), lam, centres)
         self._action_gap = action_gap
         self.data = data
-        self.terminal_values: dict[int, object] = {}  # for searches, by horizon; made when first asked for
+        self.terminal_values: dict[int, TerminalValue] = {}  # for searches, by horizon; made when first asked for
         self.simulator = Simulator(
             self._move.quick,
             self._reward.quick,
@@ -96,9 +97,12 @@ class Dynamics:
 
     @property
     def reward_bounds(self) -> tuple[float, float]:
-        """The least and the most that a step pays, 0 included where episodes end."""
+        """The least and the most that a step pays, 0 and what an end may pay included where episodes end."""
         least, most = float(self.data.r.min()), float(self.data.r.max())
-        return (least, most) if self.terminations is None else (min(least, 0.0), max(most, 0.0))
+        if self.terminations is None:
+            return least, most
+        worst, best = self.terminations.pays
+        return min(least, worst, 0.0), max(most, best, 0.0)
 
     @cached_property
     def last_of_episode(self) -> NDArray[np.intp]:

@@ -61,6 +61,7 @@ class DisplacementSettings:
             beyond which their kernel is chosen anew at once; with infinity the first reward of a place does not call
             for a kernel either, before the data have doubled.
         state_dependence: whether rewards count as all alike while the action alone explains them.
+        end_ridge: of the regression of what an end pays.
         outliers: transitions that regressions of displacements leave out.
         ridges: how the ridges of displacements are chosen.
     """
@@ -79,5 +80,6 @@ class DisplacementSettings:
     smoothness: float = 4.0
     reward_surprise: float = 2.0
     state_dependence: bool = True
+    end_ridge: float = 0.01
     outliers: OutlierSettings = field(default_factory=OutlierSettings)
     ridges: RidgeSettings = field(default_factory=RidgeSettings)

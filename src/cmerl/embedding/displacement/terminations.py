@@ -1,4 +1,4 @@
-"""Terminations: beyond limits that no other state has crossed, else by the nearest neighbour."""
+"""Terminations: beyond limits that no other state has crossed, else by the nearest neighbour; and what they pay."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cmerl.embedding.displacement.regression import farthest_points
-from cmerl.searching.simulator import Ends, Limit
+from cmerl.linalg import Cholesky
+from cmerl.searching.simulator import Ends, Limit, end_kernel
 
 FloatArray = NDArray[np.float64]
 
@@ -41,18 +42,21 @@ def _nearest(ended: FloatArray, bound: FloatArray, sign: int) -> FloatArray:
     return np.asarray(bound + sign * np.where(beyond > 0, beyond, np.inf).min(axis=0, initial=np.inf))
 
 
-def terminations(ended: FloatArray, rewards: FloatArray, alive: FloatArray, centres: int) -> Ends:
+def terminations(ended: FloatArray, rewards: FloatArray, alive: FloatArray, centres: int, ridge: float) -> Ends:
     """The termination rule of states, and its reward.
 
-    Survivors are only compared with where no limits are found.
+    What an end pays is regressed, with a linear trend: no episode may have ended well yet, and where it would end
+    better must show all the same. Survivors are only compared with where no limits are found.
 
     Args:
         ended: states that did (n, d), n > 0.
         rewards: what that paid (n,).
         alive: states that did not (m, d).
         centres: most of those that are compared with; a regression has as many.
+        ridge: of the regression of rewards.
     """
     limits = find_limits(ended, alive) if len(alive) else None
     if limits is None and len(alive):
         alive = alive[farthest_points(alive, centres)[0]]
-    return Ends(ended, rewards, alive if limits is None else alive[:0], limits)
+    coef = Cholesky.of(end_kernel(ended, ended), ridge).solve(rewards - rewards.mean())
+    return Ends(ended, rewards, alive if limits is None else alive[:0], limits, coef)
