@@ -38,7 +38,7 @@ from cmerl.agents import Settings
 from cmerl.experiments.engines.local import end_with
 from cmerl.optimism import RangeCeiling
 from cmerl.wrappers import ActionNoise, GoalReward
-from fresh_worlds import FourTanks
+from fresh_worlds import FourTanks, SoftLanding
 
 RESULTS = Path(__file__).parent / "results" / "ablation.json"
 DEFAULT = Settings()
@@ -109,6 +109,7 @@ TASKS = {
     "Pendulum, direct": Task(limited("Pendulum-v1", 30), 15, 8, {"model": "direct"}),
     "inventory": Task(world("LeadTimeInventory"), 20, 10),
     "tanks and sensors": Task(FourTanks, 6, 3),
+    "landing": Task(SoftLanding, 8, 4),
     "PBall2D, two flags": Task(flagged("PBall2D", 2, reverse=True), 40, 10),
     "TwoRooms, two flags": Task(flagged("TwoRooms", 2, reverse=True), 24, 8),
     "LQ, two flags": Task(flagged("LinearQuadratic", 2, reverse=True), 24, 6),
@@ -121,6 +122,7 @@ TASKS = {
     "CartPole": Task(limited("CartPole-v1", 100), 3, 2),
     "Pendulum": Task(limited("Pendulum-v1", 60), 4, 3),
     "PILCO": Task(world("PilcoCartPole"), 4, 2),
+    "PILCO, long": Task(world("PilcoCartPole"), 14, 6),
     "PETS": Task(world("PetsCartPole"), 6, 3),
     "swing-up": Task(world("CartPoleSwingUp"), 6, 2),
     "Reacher": Task(lambda: gymnasium.make("Reacher-v5"), 5, 3),
@@ -251,7 +253,8 @@ RULES: dict[str, Rule] = {
         ("PBall2D", "PILCO", "goal only"), {"displacement.reward_surprise": np.inf}
     ),
     "one depth for all searches": Rule(SMOOTH, {"selection.depths": (14,)}, about=("selection.search.depth",)),
-    "actors are not checked between choices": Rule((*SMOOTH, "swing-up"), {"selection.check": False}),
+    "actors are not checked between choices": Rule((*SMOOTH, "swing-up", "PILCO, long"), {"selection.check": False}),
+    "ends pay the mean of those seen": Rule(("landing", "CartPole", "MountainCar"), {"displacement.end_ridge": 1e9}),
     "a tenth of the transitions kept": Rule(SMOOTH, {"displacement.keep": 200, "keep": 400}),
     "no refinement of continuous actions": Rule(
         ("LQ, direct", "Pendulum, direct", "LQ"), {"refined.rounds": 0}, about=("refined.lengths",)

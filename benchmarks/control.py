@@ -104,7 +104,7 @@ def play(wanted: list[tuple[Task, int]], runs: list[Run], jobs: int, path: Path)
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--task", default="", help="only tasks whose name starts so")
+    parser.add_argument("--task", default="", help="only the task of that name, or those whose name starts so")
     parser.add_argument("--split", choices=("choosing", "confirming"), help="only this half of the suite")
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--first-seed", type=int, default=100)
@@ -114,7 +114,8 @@ def main() -> None:
     parser.add_argument("--table", action="store_true", help="run nothing")
     parser.add_argument("--picture", action="store_true", help="run nothing, and draw the picture too")
     options = parser.parse_args()
-    chosen = [t for t in tasks() if t.name.startswith(options.task) and options.split in (None, t.split)]
+    named = [t for t in tasks() if t.name == options.task] or [t for t in tasks() if t.name.startswith(options.task)]
+    chosen = [t for t in named if options.split in (None, t.split)]
     seeds = range(options.first_seed, options.first_seed + options.seeds)
     wanted = [(task, seed) for seed in seeds for task in chosen]
     names = {(task.name, seed) for task, seed in wanted}

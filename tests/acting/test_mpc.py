@@ -157,6 +157,10 @@ def test_an_agent_that_searches_goes_on_bit_for_bit_after_loading(keep: int, tmp
     other = CMERL.load(tmp_path / "agent.cmerl", env=gymnasium.make("Pendulum-v1", max_episode_steps=25))
     assert other.policy().searches
     assert other.explorer.account == agent.explorer.account
+    kept, again = agent.model.choice.kept, other.model.choice.kept
+    assert kept is not None
+    assert again is not None
+    np.testing.assert_array_equal(again.value.coef, kept.value.coef)
     assert [r.ret for r in other.learn(2).history] == [r.ret for r in agent.learn(2).history]
     assert other.history[-1].metrics["exploration_cost"] == agent.history[-1].metrics["exploration_cost"]
 

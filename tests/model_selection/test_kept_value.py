@@ -27,13 +27,13 @@ def model(stretch: float = 1.0, n: int = 150) -> DisplacementEmbedding:
 def kept_by(owner: DisplacementEmbedding) -> KeptValue:
     settings = MPC()
     terminal_value(owner.dynamics, settings.channels(owner.view), HORIZON, settings.terminal, settings.search)
-    found = KeptValue.of(owner, HORIZON, -3.0)
+    found = KeptValue.of(owner, HORIZON)
     assert found is not None
     return found
 
 
 def test_before_the_first_search_there_is_nothing_to_keep() -> None:
-    assert KeptValue.of(model(), HORIZON, 0.0) is None
+    assert KeptValue.of(model(), HORIZON) is None
 
 
 def test_in_a_model_with_other_units_the_same_places_have_the_same_regressed_values() -> None:
@@ -60,4 +60,3 @@ def test_a_kept_value_goes_through_arrays_bit_for_bit() -> None:
     np.testing.assert_array_equal(again.value(places), kept.value(places))
     again.put_into(owner, HORIZON)
     np.testing.assert_array_equal(owner.dynamics.terminal_values[HORIZON](places), kept.value(places))
-    assert again.earned == kept.earned

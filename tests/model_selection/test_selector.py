@@ -24,7 +24,7 @@ def made(model: str = "auto", **settings: Any) -> Selector:
 
 
 def choose(held: Selector, data: Transitions, model: DisplacementEmbedding | None = None) -> None:
-    held.choose(model or learned(data), KERNELS, STARTS)
+    held.choose(model or learned(data), KERNELS, STARTS, STARTS)
 
 
 def test_the_clock_strikes_at_the_first_data_and_then_whenever_they_have_doubled() -> None:
@@ -114,11 +114,11 @@ def test_an_actor_that_breaks_its_promise_is_chosen_again_and_the_model_is_not(
     held.choice = before = Choice(model, MPC(), {}, -3.0, True, -5.0)
     after = Choice(model, MPC(depth=22), {}, -2.0, True, -4.0)
     monkeypatch.setattr(selector, "displacement_is_better", lambda *_: False)
-    monkeypatch.setattr(selector, "checked", lambda choice, *_: (choice, keeps and choice is before))
+    monkeypatch.setattr(selector, "checked", lambda choice, *_: (choice, keeps or choice is not before))
     monkeypatch.setattr(selector, "choose_actor", lambda *about: after if about[-1] is before else None)
-    held.check(KERNELS[1], STARTS)
+    held.check(KERNELS[1], STARTS, STARTS)
     assert held.choice is (before if keeps else after)
     unchecked = made(check=False)
     unchecked.choice = before
-    unchecked.check(KERNELS[1], STARTS)
+    unchecked.check(KERNELS[1], STARTS, STARTS)
     assert unchecked.choice is before

@@ -95,8 +95,7 @@ def choose_actor(
             break
     log.debug("simulated returns: %s", reasons)
     promised, value = float(actors[actor].mean()), None if now is None else now.kept
-    chosen = Choice(model.with_repeat(best), actor, reasons, promised, compared, _least(actors, actor), value)
-    return _with_the_better_value(chosen, actors[actor], horizon, some, value_kernel, settings)[0]
+    return Choice(model.with_repeat(best), actor, reasons, promised, compared, _least(actors, actor), value)
 
 
 def _least(actors: dict[Actor, FloatArray], chosen: Actor) -> float:
@@ -112,21 +111,37 @@ def _least(actors: dict[Actor, FloatArray], chosen: Actor) -> float:
 
 
 def checked(
-    choice: Choice, horizon: int, starts: FloatArray, value_kernel: Kernel, settings: Selection
+    choice: Choice, horizon: int, visited: FloatArray, value_kernel: Kernel, settings: Selection
 ) -> tuple[Choice, bool]:
     """The same actor with the better of its terminal values, and whether it keeps its promise with what was learned.
 
     Its promise is the return that it had in simulation when it was chosen. Every episode changes the model a little
-    and its values sometimes much: a search that swings a pole up may leave it hanging after the next episode. A
-    simulation from the latest starts shows that before it is played.
+    and its values sometimes much: a search that swings a pole up may leave it hanging after the next episode, or let
+    it fall later. Simulations show that before it is played.
+
+    Args:
+        choice: the present one.
+        horizon: H.
+        visited: states to simulate from (k, d), the first of them where the latest episode began.
+        value_kernel: of the problem; a displacement has its own.
+        settings: sizes.
     """
-    searches = _searches_with_fitted_value(choice)
-    if choice.displacement is None or not (searches or np.isfinite(choice.least)):
+    model = choice.displacement
+    if model is None or not (_fits_value(choice) or np.isfinite(choice.least)):
         return choice, True
-    some = starts[-settings.checked_starts :]
-    found = _simulated(choice, horizon, some, value_kernel, settings)
-    better, found = _with_the_better_value(choice, found, horizon, some, value_kernel, settings)
-    return better, float(found.mean()) >= choice.least
+    found = _simulated(choice, horizon, visited, value_kernel, settings)
+    if not _fits_value(choice):
+        return replace(choice, kept=None), float(found[0]) >= choice.least
+    new, kept = KeptValue.of(model, horizon), choice.kept
+    if new is not None and kept is not None and kept.value is not new.value:
+        kept.put_into(model, horizon)
+        before = _simulated(choice, horizon, visited, value_kernel, settings)
+        log.debug("terminal value: %s with the new one, %s with the one kept", found, before)
+        if before.mean() > found.mean():
+            new, found = KeptValue.of(model, horizon), before
+        else:
+            model.dynamics.terminal_values[horizon] = new.value
+    return replace(choice, kept=new), float(found[0]) >= choice.least
 
 
 def _simulated(
@@ -143,29 +158,8 @@ def _simulated(
     return found
 
 
-def _searches_with_fitted_value(choice: Choice) -> bool:
+def _fits_value(choice: Choice) -> bool:
     return isinstance(choice.actor, MPC) and choice.actor.value == "fitted" and choice.compared
-
-
-def _with_the_better_value(
-    choice: Choice, found: FloatArray, horizon: int, starts: FloatArray, value_kernel: Kernel, settings: Selection
-) -> tuple[Choice, FloatArray]:
-    """The same choice with the new terminal value, or with the one kept if it does better; and its returns (k,).
-
-    The one kept is only asked if the new one, which earned ``found``, does worse than it did.
-    """
-    model, kept = choice.displacement, choice.kept
-    if model is None or not _searches_with_fitted_value(choice) or not settings.check:
-        return replace(choice, kept=None), found
-    new = KeptValue.of(model, horizon, float(found.mean()))
-    if new is not None and kept is not None and kept.value is not new.value and new.earned < kept.earned:
-        kept.put_into(model, horizon)
-        before = _simulated(choice, horizon, starts, value_kernel, settings)
-        log.debug("terminal value: %.4g with the new one, %.4g with the one kept", new.earned, before.mean())
-        if exceeds(before, found):
-            return replace(choice, kept=KeptValue.of(model, horizon, float(before.mean()))), before
-        model.dynamics.terminal_values[horizon] = new.value
-    return replace(choice, kept=new), found
 
 
 def _name(actor: Actor) -> str:

@@ -1,4 +1,4 @@
-"""The terminal value that a search has done well with, kept until a newer one does as well.
+"""The terminal value that a search has done well with, kept while a newer one does worse.
 
 Every episode brings a new terminal value: other landmarks, another split of them, another kernel. It knows more, and
 now and then it is worse all the same. A simulation tells.
@@ -26,19 +26,17 @@ class KeptValue:
         value: in those units.
         centre: of the states (d,).
         scale: of the states (d,).
-        earned: the mean return of the search in simulation, when that was last asked.
     """
 
     value: TerminalValue
     centre: FloatArray
     scale: FloatArray
-    earned: float
 
     @classmethod
-    def of(cls, model: DisplacementEmbedding, horizon: int, earned: float) -> KeptValue | None:
+    def of(cls, model: DisplacementEmbedding, horizon: int) -> KeptValue | None:
         """The one that searches in a model end with; None before the first search."""
         found = model.dynamics.terminal_values.get(horizon)
-        return KeptValue(found, model.units.centre, model.units.scale, earned) if found else None
+        return KeptValue(found, model.units.centre, model.units.scale) if found else None
 
     def put_into(self, model: DisplacementEmbedding, horizon: int) -> None:
         """Let searches in a model end with it: in its units, and with what it knows of where data lie."""
@@ -61,7 +59,7 @@ class KeptValue:
         }
         return {
             **own,
-            "numbers": np.array([value.mean, *value.bounds, value.pessimism, self.earned]),
+            "numbers": np.array([value.mean, *value.bounds, value.pessimism]),
             "centre": self.centre,
             "scale": self.scale,
         }
@@ -69,10 +67,10 @@ class KeptValue:
     @classmethod
     def from_arrays(cls, arrays: Arrays, model: DisplacementEmbedding) -> KeptValue:
         """The inverse of ``arrays``, for the model that it was kept with."""
-        mean, least, most, pessimism, earned = arrays["numbers"].tolist()
+        mean, least, most, pessimism = arrays["numbers"].tolist()
         landmarks, lengthscales, coef = (
             arrays[name].astype(np.float32) for name in ("landmarks", "lengthscales", "coef")
         )
         about = landmarks, lengthscales, coef, mean, (least, most), arrays["values"], pessimism
         value = TerminalValue(*about, model.dynamics.novelty_of)
-        return cls(value, arrays["centre"], arrays["scale"], earned)
+        return cls(value, arrays["centre"], arrays["scale"])

@@ -29,8 +29,7 @@ class Selection:
         near: residuals of the nearest transitions that the noise of a simulation is drawn from.
         depths: steps that searches may look ahead.
         check: whether the actor is simulated again after every episode, with the new terminal value and with the one
-            that it had, and chosen anew if it does worse with both.
-        checked_starts: first states of the latest episodes that it is then simulated from.
+            that it had: it goes on with the better one, and is chosen anew if it does worse with both.
         search: the first search: its sizes, its depth and its terminal value.
     """
 
@@ -45,7 +44,6 @@ class Selection:
     near: int = 10
     depths: tuple[int, ...] = (8, 14, 22)
     check: bool = True
-    checked_starts: int = 2
     search: MPC = field(default_factory=MPC)
 
     def searches(self, present: MPC) -> tuple[MPC, ...]:

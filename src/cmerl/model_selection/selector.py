@@ -68,6 +68,7 @@ class Selector:
         model: DisplacementEmbedding,
         kernels: tuple[Kernel, Kernel],
         starts: FloatArray,
+        visited: FloatArray,
     ) -> None:
         """Choose the model by held-out predictions, then action repeat and actor by simulated returns.
 
@@ -75,31 +76,40 @@ class Selector:
             model: the displacement, of all data.
             kernels: k_φ and k_ψ of the direct embedding.
             starts: first states of the latest episodes (k, d).
+            visited: states of the latest episode (l, d), its first one first.
         """
         self._waiting = False
         settings = self._settings
         if self._model == "auto" and not displacement_is_better(model, *kernels, self._lam, settings):
             self.choice = DIRECT
             return
-        self._choose_actor(model, kernels[1], starts)
+        self._choose_actor(model, kernels[1], starts, visited)
 
-    def check(self, value_kernel: Kernel, starts: FloatArray) -> None:
+    def check(self, value_kernel: Kernel, starts: FloatArray, visited: FloatArray) -> None:
         """Keep the terminal value that does better in simulation; choose the actor again if it breaks its promise.
 
         Args:
             value_kernel: k_ψ of the direct embedding.
             starts: first states of the latest episodes (k, d).
+            visited: states of the latest episode (l, d), its first one first.
         """
-        if not self._settings.check:
-            return
-        self.choice, keeps_its_promise = checked(self.choice, self._horizon, starts, value_kernel, self._settings)
-        if not keeps_its_promise:
+        if not self._keeps_its_promise(value_kernel, visited):
             assert self.choice.displacement is not None
-            self._choose_actor(self.choice.displacement, value_kernel, starts)
+            self._choose_actor(self.choice.displacement, value_kernel, starts, visited)
 
-    def _choose_actor(self, model: DisplacementEmbedding, value_kernel: Kernel, starts: FloatArray) -> None:
+    def _choose_actor(
+        self, model: DisplacementEmbedding, value_kernel: Kernel, starts: FloatArray, visited: FloatArray
+    ) -> None:
         before = None if self.choice.displacement is None else self.choice
         self.choice = choose_actor(model, self._horizon, starts, value_kernel, self._settings, before)
+        self._keeps_its_promise(value_kernel, visited)
+
+    def _keeps_its_promise(self, value_kernel: Kernel, visited: FloatArray) -> bool:
+        """Whether the actor does, with the better of its terminal values, which it has from then on."""
+        if not self._settings.check:
+            return True
+        self.choice, keeps = checked(self.choice, self._horizon, visited, value_kernel, self._settings)
+        return keeps
 
     def spec(self) -> dict[str, Any]:
         """The choice as JSON, but for the model and its terminal value."""
@@ -123,7 +133,7 @@ class Selector:
         if model is not None and arrays:
             kept = KeptValue.from_arrays(arrays, model)
             kept.put_into(model, self._horizon)
-            self.choice = replace(self.choice, kept=KeptValue.of(model, self._horizon, kept.earned))
+            self.choice = replace(self.choice, kept=KeptValue.of(model, self._horizon))
 
     def restore(self, spec: dict[str, Any], model: DisplacementEmbedding) -> None:
         """The inverse of ``spec``."""

@@ -209,7 +209,7 @@ def test_the_choice_of_an_actor_is_checked_when_an_episode_ends_and_no_other_cho
 ) -> None:
     asked: list[int] = []
     agent = CMERL(gymnasium.make("Pendulum-v1", max_episode_steps=10), model="displacement")
-    monkeypatch.setattr(Selector, "check", lambda self, kernel, starts: asked.append(len(starts)))
+    monkeypatch.setattr(Selector, "check", lambda self, kernel, starts, visited: asked.append(len(starts)))
     agent.learn(7)  # the data have doubled after episodes 1, 2 and 4
     assert asked == [3, 5, 6, 7]
     with agent.episode() as episode:  # it is broken off

@@ -129,7 +129,7 @@ class TransitionStore:
             self._starts = [*self._starts, *begun][-self.recipe.settings.selection.starts :]
         if self.batches is None:
             if end:
-                self._check()
+                self._check(batch)
             return
         self.batches.append((steps, batch))
         self._ends.append(end)
@@ -139,9 +139,9 @@ class TransitionStore:
         if end and self.displacement is not None:
             self.displacement.end_episode()
         if end and self.selector.due:
-            self._choose()
+            self._choose(batch)
         elif end:
-            self._check()
+            self._check(batch)
         if end and self._log_ends():
             self.batches = None
 
@@ -167,13 +167,18 @@ class TransitionStore:
         """First states of the latest episodes (k, d)."""
         return np.array(self._starts).reshape(-1, self.recipe.states.dims)
 
-    def _check(self) -> None:
+    def _visited(self, latest: Transitions) -> FloatArray:
+        """Where the latest episode began, and its state half-way through what was learned last (2, d)."""
+        middle = np.asarray(latest.Z)[len(latest) // 2, : -self.recipe.actions.shape[1]]
+        return np.array([*self._starts[-1:], middle])
+
+    def _check(self, latest: Transitions) -> None:
         """Let the selector see whether its actor still does well."""
         if self.displacement is not None and len(self._starts):
-            self.selector.check(self.value_kernel, self.starts)
+            self.selector.check(self.value_kernel, self.starts, self._visited(latest))
             self.embeddings = [self.displacement]
 
-    def _choose(self) -> None:
+    def _choose(self, latest: Transitions) -> None:
         """Let the selector choose, and plan with the model that it takes."""
         before, data, steps = self.displacement, self._all_data(), self._all_steps()
         model = before
@@ -184,7 +189,7 @@ class TransitionStore:
         if not len(starts):  # the first step of every episode was lost: the earliest states that were seen
             Z = np.asarray(data.Z)[steps == steps.min()]
             starts = Z[-self.recipe.settings.selection.starts :, : -self.recipe.actions.shape[1]]
-        self.selector.choose(model, (self.kernel, self.value_kernel), starts)
+        self.selector.choose(model, (self.kernel, self.value_kernel), starts, self._visited(latest))
         if self.displacement is not None:
             self.embeddings = [self.displacement]
         elif before is not None:

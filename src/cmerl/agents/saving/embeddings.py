@@ -84,7 +84,7 @@ def _kept_value(d: int) -> dict[str, ArraySchema]:
         "lengthscales": floats(d, least=1e-15),
         "coef": floats("v", 2),
         "values": floats("v"),
-        "numbers": floats(5),
+        "numbers": floats(4),
         "centre": floats(d),
         "scale": floats(d, least=1e-15),
     }
