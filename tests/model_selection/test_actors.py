@@ -272,4 +272,6 @@ def test_a_search_keeps_its_terminal_value_while_a_newer_one_does_worse(
     found, _ = checked(Choice(model, FITTED, {}, compared=True, kept=kept), starts)
     assert found.kept is not None
     assert (found.kept.value is not new) is stays
+    said = f"{np.mean(now):g} in simulation with the new one, {np.mean(then):g} with the one before"
+    assert found.reasons["terminal value"] == said
     assert model.dynamics.terminal_values[10] is found.kept.value  # what searches end with

@@ -136,7 +136,9 @@ def checked(
     if new is not None and kept is not None and kept.value is not new.value:
         kept.put_into(model, horizon)
         before = _simulated(choice, horizon, visited, value_kernel, settings)
-        log.debug("terminal value: %s with the new one, %s with the one kept", found, before)
+        compared = f"{found.mean():.4g} in simulation with the new one, {before.mean():.4g} with the one before"
+        log.debug("terminal value: %s", compared)
+        choice = replace(choice, reasons={**choice.reasons, "terminal value": compared})
         if before.mean() > found.mean():
             new, found = KeptValue.of(model, horizon), before
         else:

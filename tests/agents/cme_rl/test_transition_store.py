@@ -217,6 +217,17 @@ def test_the_choice_of_an_actor_is_checked_when_an_episode_ends_and_no_other_cho
     assert asked == [3, 5, 6, 7]
 
 
+def test_an_actor_is_checked_from_two_states_of_the_latest_episode(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[np.ndarray] = []
+    agent = CMERL(gymnasium.make("Pendulum-v1", max_episode_steps=10), model="displacement").learn(2)
+    monkeypatch.setattr(Selector, "check", lambda self, kernel, starts, visited: asked.append(visited))
+    agent.learn(1)
+    log = agent.model.batches
+    assert log is not None
+    states = np.asarray(log[-1][1].Z)[:, :3]
+    np.testing.assert_array_equal(asked, [states[[0, 5]]])
+
+
 def test_plans_are_made_with_the_model_of_an_actor_that_was_chosen_again(monkeypatch: pytest.MonkeyPatch) -> None:
     agent = CMERL(gymnasium.make("Pendulum-v1", max_episode_steps=10), model="displacement")
     agent.learn(2)
