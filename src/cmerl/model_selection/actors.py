@@ -95,7 +95,8 @@ def choose_actor(
             break
     log.debug("simulated returns: %s", reasons)
     promised, value = float(actors[actor].mean()), None if now is None else now.kept
-    return Choice(model.with_repeat(best), actor, reasons, promised, compared, _least(actors, actor), value)
+    chosen = Choice(model.with_repeat(best), actor, reasons, promised, compared, _least(actors, actor), value)
+    return replace(chosen, kept=KeptValue.of(model, horizon)) if value is None and _fits_value(chosen) else chosen
 
 
 def _least(actors: dict[Actor, FloatArray], chosen: Actor) -> float:
@@ -129,9 +130,10 @@ def checked(
     model = choice.displacement
     if model is None or not (_fits_value(choice) or np.isfinite(choice.least)):
         return choice, True
-    found = _simulated(choice, horizon, visited, value_kernel, settings)
     if not _fits_value(choice):
-        return replace(choice, kept=None), float(found[0]) >= choice.least
+        (earned,) = _simulated(choice, horizon, visited[:1], value_kernel, settings)
+        return replace(choice, kept=None), float(earned) >= choice.least
+    found = _simulated(choice, horizon, visited, value_kernel, settings)
     new, kept = KeptValue.of(model, horizon), choice.kept
     if new is not None and kept is not None and kept.value is not new.value:
         kept.put_into(model, horizon)

@@ -102,7 +102,8 @@ class Selector:
     ) -> None:
         before = None if self.choice.displacement is None else self.choice
         self.choice = choose_actor(model, self._horizon, starts, value_kernel, self._settings, before)
-        self._keeps_its_promise(value_kernel, visited)
+        if before is not None and before.kept is not None:
+            self._keeps_its_promise(value_kernel, visited)
 
     def _keeps_its_promise(self, value_kernel: Kernel, visited: FloatArray) -> bool:
         """Whether the actor does, with the better of its terminal values, which it has from then on."""
