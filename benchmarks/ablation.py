@@ -38,7 +38,7 @@ from cmerl.agents import Settings
 from cmerl.experiments.engines.local import end_with
 from cmerl.optimism import RangeCeiling
 from cmerl.wrappers import ActionNoise, GoalReward
-from fresh_worlds import FourTanks, SoftLanding
+from plants import FourTanks, SoftLanding, TurningPendulum, Unicycle, WrappedPendulum
 
 RESULTS = Path(__file__).parent / "results" / "ablation.json"
 DEFAULT = Settings()
@@ -110,6 +110,9 @@ TASKS = {
     "inventory": Task(world("LeadTimeInventory"), 20, 10),
     "tanks and sensors": Task(FourTanks, 6, 3),
     "landing": Task(SoftLanding, 8, 4),
+    "wrapped pendulum": Task(WrappedPendulum, 6, 3),
+    "turning pendulum": Task(TurningPendulum, 6, 3),
+    "unicycle": Task(Unicycle, 6, 3),
     "PBall2D, two flags": Task(flagged("PBall2D", 2, reverse=True), 40, 10),
     "TwoRooms, two flags": Task(flagged("TwoRooms", 2, reverse=True), 24, 8),
     "LQ, two flags": Task(flagged("LinearQuadratic", 2, reverse=True), 24, 6),
@@ -183,6 +186,7 @@ RULES: dict[str, Rule] = {
     "models compared on a third of the rows": Rule(
         ("PBall2D", "Battery", "CartPole"), {"selection.held_out": 100, "selection.residuals": 4}
     ),
+    "angles are not found": Rule(("wrapped pendulum", "turning pendulum", "unicycle"), {"find_angles": False}),
     "no action repeat": Rule(SMOOTH, {"selection.repeats": (1,)}),
     "actors compared from few starts": Rule(SMOOTH, {"selection.starts": 2, "selection.search_starts": 1}),
     "simulations disturbed by one residual": Rule(SMOOTH, {"selection.near": 1}),

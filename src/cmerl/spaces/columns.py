@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -34,6 +34,7 @@ class ColumnScale:
         category: numbers that are equal or not, and seen as they are (n,).
         bounded: whether the space declares bounds that can be used (n,).
         period: of angles, else 0 (n,).
+        origin: the least number that an angle is decoded to (n,).
     """
 
     low: FloatArray
@@ -41,10 +42,11 @@ class ColumnScale:
     category: BoolArray
     bounded: BoolArray
     period: FloatArray
+    origin: FloatArray
 
     @classmethod
-    def of(cls, parts: Sequence[Part], angles: Angles = ()) -> ColumnScale:
-        """The scale for all parts, one after the other."""
+    def of(cls, parts: Sequence[Part], angles: Angles = (), origin: Sequence[float] | None = None) -> ColumnScale:
+        """The scale for all parts, one after the other; angles are decoded to half a period around 0 by default."""
         low, high = (np.concatenate([getattr(p, name) for p in parts]) for name in ("low", "high"))
         category = np.concatenate([np.full(len(p.low), p.kind != "numbers") for p in parts])
         with np.errstate(over="ignore"):
@@ -53,7 +55,27 @@ class ColumnScale:
         period = _periods(parts, angles)
         if np.any(category & (period > 0)):
             raise InputError("angles must name columns of numbers, not of categories")
-        return cls(np.where(bounded, low, 0.0), np.where(bounded, width, 1.0), category, bounded, period)
+        least = -period / 2.0 if origin is None else np.array(origin, dtype=np.float64)
+        return cls(np.where(bounded, low, 0.0), np.where(bounded, width, 1.0), category, bounded, period, least)
+
+    def with_angles(self, period: FloatArray, origin: FloatArray) -> ColumnScale:
+        """The same with more angles: their periods (n,), 0 for numbers that stay as they are, and origins (n,)."""
+        new = period > 0
+        return replace(self, period=np.where(new, period, self.period), origin=np.where(new, origin, self.origin))
+
+    @property
+    def labels(self) -> list[tuple[int, str]]:
+        """For each of the columns that are seen, the number that it shows, and which side of it."""
+        straight, circles = np.flatnonzero(~self.angle).tolist(), np.flatnonzero(self.angle).tolist()
+        return [*((i, "itself") for i in straight), *((i, "cos") for i in circles), *((i, "sin") for i in circles)]
+
+    def recoded(self, rows: FloatArray, other: ColumnScale) -> FloatArray:
+        """Rows (q, d) as another scale encodes them; columns that both have stay bit for bit."""
+        found, mine = other.apply(self.invert(rows)), self.labels
+        for j, label in enumerate(other.labels):
+            if label in mine:
+                found[:, j] = rows[:, mine.index(label)]
+        return found
 
     @cached_property
     def angle(self) -> BoolArray:
@@ -81,14 +103,16 @@ class ColumnScale:
         return scaled
 
     def invert(self, rows: FloatArray) -> FloatArray:
-        """The raw numbers (q, n) behind rows (q, d); angles within half a period of 0."""
+        """The raw numbers (q, n) behind rows (q, d); angles within a period from their origin on."""
         angle, k = self.angle, int(self.angle.sum())
         straight = rows[:, : len(angle) - k]
         X = np.empty((len(rows), len(angle)))
         X[:, ~angle] = straight * self.scale[~angle] + self.low[~angle]
         if k:
             cos, sin = 2.0 * rows[:, -2 * k : -k] - 1.0, 2.0 * rows[:, -k:] - 1.0
-            X[:, angle] = np.arctan2(sin, cos) * self.period[angle] / (2.0 * np.pi)
+            period, origin = self.period[angle], self.origin[angle]
+            turned = np.arctan2(sin, cos) * period / (2.0 * np.pi)
+            X[:, angle] = turned + period * np.ceil(np.maximum((origin - turned) / period, 0.0))
         return X
 
 

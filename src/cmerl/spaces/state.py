@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -133,7 +133,10 @@ class StateSpace:
 
     def spec(self) -> dict[str, Any]:
         """A JSON-able description, with the objects seen."""
-        found = {"parts": [p.spec() for p in self.parts], "periods": self.columns.period.tolist()}
+        columns = self.columns
+        found = {"parts": [p.spec() for p in self.parts], "periods": columns.period.tolist()}
+        if np.any(columns.origin != -columns.period / 2.0):
+            found["origins"] = columns.origin.tolist()
         if self.objects:
             found["objects"] = [table_spec(part.table) for part in self.objects if part.table is not None]
         return found
@@ -146,7 +149,12 @@ class StateSpace:
         parts = tuple(
             Part.of_objects(p.space, p.path, table_from_spec(next(kept))) if p.space is not None else p for p in parts
         )
-        return cls(parts, ColumnScale.of(parts, {i: p for i, p in enumerate(spec["periods"]) if p}))
+        periods: dict[int | str, float] = {i: p for i, p in enumerate(spec["periods"]) if p}
+        return cls(parts, ColumnScale.of(parts, periods, spec.get("origins")))
+
+    def with_angles(self, period: FloatArray, origin: FloatArray) -> StateSpace:
+        """The same with more numbers seen as angles: their periods (n,), 0 for none, and origins (n,)."""
+        return replace(self, columns=self.columns.with_angles(period, origin))
 
     def describe(self) -> str:
         """The encoding of observations, in words."""

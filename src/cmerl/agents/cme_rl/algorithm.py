@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from cmerl.agents.base import Agent, Policy
 from cmerl.agents.cme_rl import diagnostics
+from cmerl.agents.cme_rl.angles import with_angles
 from cmerl.agents.cme_rl.builder import Host
 from cmerl.agents.cme_rl.explorer import Explorer
 from cmerl.agents.cme_rl.learner import Learner
@@ -97,9 +98,22 @@ class Algorithm1(Agent):
         self.learner.end_episode()
         if proving is not None:
             proving.check_constants()
+        self._find_angles()
 
     def _ingest(self, episodes: Sequence[LoggedEpisode]) -> None:
         self.learner.ingest(episodes)
+        self._find_angles()
+
+    def _find_angles(self) -> None:
+        """Go on with observations encoded anew, if some number of them is seen to be an angle."""
+        planner = None if self.learner.pending else with_angles(self.planner, self._host)
+        if planner is None:
+            return
+        explorer, evidence = self.explorer, self._evidence
+        self._compose(planner)
+        self._evidence = evidence
+        self.explorer.restore(explorer.spec())
+        self.explorer.supervise(explorer.asked, self.env)
 
     def _break_off(self) -> None:
         self.learner.break_off()

@@ -77,7 +77,7 @@ def evidence(planner: Planner, pending: UpdateBuffer, proving: Proving | None) -
 
 def metrics(planner: Planner, policy: PlanPolicy, start: Any) -> dict[str, Any]:
     """Metrics of an episode that began at ``start`` with a policy, after learning it."""
-    plan, state, model = policy.plan, planner.states.encode(start), planner.model.embeddings[0]
+    plan, state, model = policy.plan, policy.states.encode(start), planner.model.embeddings[0]
     return {
         "value": float(plan.value(state, 0)[0]),
         "information_gain": float(model.information_gain),

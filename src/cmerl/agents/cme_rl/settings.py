@@ -88,6 +88,7 @@ class Settings:
         exact_limit: number of distinct state-actions up to which backend "auto" stays exact.
         keep: number of transitions kept for selecting dictionaries and for saving.
         most_dimensions: largest number of columns for a displacement model.
+        find_angles: whether numbers that wrap around are learned as angles.
     """
 
     kernels: KernelSettings = field(default_factory=KernelSettings)
@@ -101,6 +102,7 @@ class Settings:
     exact_limit: int = 1000
     keep: int = 20_000
     most_dimensions: int = 32
+    find_angles: bool = True
 
     def spec(self) -> dict[str, Any]:
         """As JSON."""

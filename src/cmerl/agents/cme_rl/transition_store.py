@@ -48,7 +48,7 @@ class TransitionStore:
         self.batches: list[tuple[IntArray, Transitions]] | None = []  # None once it was too long to keep
         self.n = 0
         self._ends: list[bool] = []  # whether an episode was over with each batch
-        self._log_is_needed = False
+        self.log_is_needed = False
         self._starts: list[FloatArray] = []  # of the latest episodes
         self.selector = Selector(recipe.model, recipe.horizon, recipe.lam, recipe.settings.selection)
         self._make()
@@ -152,12 +152,12 @@ class TransitionStore:
 
     def keep_log(self) -> None:
         """Never drop the log, because it is needed elsewhere."""
-        self._log_is_needed = True
+        self.log_is_needed = True
 
     def _log_ends(self) -> bool:
         """Whether the log is too long to keep, and not needed to go on."""
         return (
-            not self._log_is_needed
+            not self.log_is_needed
             and self.n >= self.recipe.settings.keep
             and (self.displacement is not None or self._backend == "compressed")
         )

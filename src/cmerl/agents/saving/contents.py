@@ -106,8 +106,9 @@ def _part(value: Any, place: str) -> None:
 
 def _states(value: Any, place: str) -> None:
     keys = {"parts": items(_part, 1), "periods": items(number(0.0), 1, MOST)}
-    has_objects = isinstance(value, dict) and "objects" in value
-    table(**keys, **({"objects": items(OBJECT_TABLE, 1)} if has_objects else {}))(value, place)
+    optional = {"objects": items(OBJECT_TABLE, 1), "origins": items(number(), 1, MOST)}
+    keys |= {name: check for name, check in optional.items() if isinstance(value, dict) and name in value}
+    table(**keys)(value, place)
 
 
 def _actions(value: Any, place: str) -> None:
@@ -210,8 +211,9 @@ def _state_columns(states: dict[str, Any]) -> int:
         if p["kind"] == "categories" and any(x is None or abs(x) > 2**53 for x in (*p["low"], *p["high"])):
             raise InputError(f"states.parts[{i}] has categories without bounds")
         numbers += size
-    if len(states["periods"]) != numbers:
-        raise InputError(f"states.periods must have {numbers} entries")
+    for name in ("periods", "origins"):
+        if len(states.get(name, states["periods"])) != numbers:
+            raise InputError(f"states.{name} must have {numbers} entries")
     first = states["parts"][0]
     discrete = len(states["parts"]) == 1 and first["kind"] == "categories" and not first["shape"]
     if discrete and first["high"][0] - first["low"][0] >= 10 * MOST:
