@@ -6,6 +6,7 @@ Q reverts to the ceiling wherever the model has no weight, so the ceilings contr
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -114,6 +115,11 @@ def ceilings(
     return Ceilings(np.asarray(cap, dtype=np.float64), np.asarray(prior, dtype=np.float64))
 
 
+def attained_share(usual: float, horizon: int, best: float) -> float:
+    """The share of the best reward that a usual return earns a step, counted from 0."""
+    return min(max(usual / horizon, 0.0) / best, 1.0) if best > 0.0 else 0.0
+
+
 @dataclass(frozen=True)
 class RangeCeiling:
     """The largest reward of the range at every step that is left."""
@@ -153,9 +159,13 @@ class PrizeCeiling:
         if outlook is not None or now.rewards.declared or now.usual is None:
             return now.ceilings(outlook)
         lo, hi = now.rewards.bounds
-        attained = min(max(now.usual / now.horizon, 0.0) / hi, 1.0) if hi > 0.0 else 0.0
-        most = hi * max(1.0, (self.attained_raise * attained) ** 2)
+        most = hi * max(1.0, (self.attained_raise * attained_share(now.usual, now.horizon, hi)) ** 2)
         return ceilings(now.horizon, most - lo, r_min=lo, max_return=now.max_return)
+
+    def usual(self, returns: Sequence[float] | FloatArray) -> float | None:
+        """What good episodes have returned of late, of all returns so far; None before the first."""
+        latest = returns[-self.recent :]
+        return float(np.quantile(latest, self.good)) if len(latest) else None
 
     def outlook(self, rewards: RewardRange) -> Outlook | None:
         """Prizes at an end; None where the range was declared or steps differ."""

@@ -69,6 +69,8 @@ class Selector:
         kernels: tuple[Kernel, Kernel],
         starts: FloatArray,
         visited: FloatArray,
+        *,
+        attained: float = 0.0,
     ) -> None:
         """Choose the model by held-out predictions, then action repeat and actor by simulated returns.
 
@@ -77,9 +79,18 @@ class Selector:
             kernels: k_φ and k_ψ of the direct embedding.
             starts: first states of the latest episodes (k, d).
             visited: states of the latest episode (l, d), its first one first.
+            attained: share of the best reward seen that good episodes earn a step, see ``attained_share``.
         """
         self._waiting = False
         settings = self._settings
+        if self._model == "auto" and attained >= settings.attained and starts.shape[1] <= settings.most_places:
+            # A displacement believes its own motion: where that leads nowhere new, as along a wall, it looks no
+            # further. What is known cannot pay much more, so the model that looks everywhere takes over.
+            about = (
+                f"direct, to look for more than the best reward seen: good episodes earn {attained:.0%} of it a step"
+            )
+            self.choice = replace(DIRECT, reasons={"model": about})
+            return
         if self._model == "auto" and not displacement_is_better(model, *kernels, self._lam, settings):
             self.choice = DIRECT
             return

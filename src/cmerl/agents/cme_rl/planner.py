@@ -116,10 +116,9 @@ class Planner:
     def situation(self) -> Situation:
         """Rewards and returns so far, of which good episodes are a quantile of the latest."""
         prize = self.options.settings.prize
-        latest = self.latest(prize.recent)
         # Where states are finitely many each is tried on its own account: a margin over what was seen tripled the
         # regret of random worlds.
-        usual = float(np.quantile(latest, prize.good)) if latest and self.all_states is None else None
+        usual = prize.usual(self.latest(prize.recent)) if self.all_states is None else None
         moved = self.model.displacement
         places_pay = moved is None or moved.places_pay
         return Situation(self.rewards, self.horizon, self.now().learned, self.options.max_return, usual, places_pay)

@@ -23,6 +23,7 @@ from cmerl.errors import InputError
 from cmerl.growing import nested, part
 from cmerl.kernels.spec import to_spec
 from cmerl.model_selection import Choice, Selector
+from cmerl.optimism import attained_share
 from cmerl.rollback import all_or_nothing
 from cmerl.transitions import Transitions, concatenate
 
@@ -101,8 +102,8 @@ class TransitionStore:
 
     def diagnostics(self) -> dict[str, Any]:
         """The choices with reasons, sizes and numerical health."""
-        why = {"actor": type(self.actor).__name__.lower(), **self.choice.reasons} if self.displacement else {}
-        return {**self.embeddings[0].diagnostics(), **why}
+        actor = {"actor": type(self.actor).__name__.lower()} if self.displacement else {}
+        return {**self.embeddings[0].diagnostics(), **actor, **self.choice.reasons}
 
     @property
     def proven(self) -> list[KernelEmbedding]:
@@ -189,11 +190,23 @@ class TransitionStore:
         if not len(starts):  # the first step of every episode was lost: the earliest states that were seen
             Z = np.asarray(data.Z)[steps == steps.min()]
             starts = Z[-self.recipe.settings.selection.starts :, : -self.recipe.actions.shape[1]]
-        self.selector.choose(model, (self.kernel, self.value_kernel), starts, self._visited(latest))
+        kernels, visited = (self.kernel, self.value_kernel), self._visited(latest)
+        self.selector.choose(model, kernels, starts, visited, attained=self._attained())
         if self.displacement is not None:
             self.embeddings = [self.displacement]
         elif before is not None:
             self._relearn()
+
+    def _attained(self) -> float:
+        """The share of the best reward seen that good episodes earn a step; 0 if the user has told what there is."""
+        data = self._all_data()
+        if self.recipe.bound_given:
+            return 0.0
+        sizes = [len(batch) for _, batch in self.batches or ()]
+        ends = np.cumsum(sizes)[self._ends]  # one after the last row of every episode
+        returns = np.add.reduceat(data.rewards, np.append(0, ends[:-1]))
+        usual = self.recipe.settings.prize.usual(returns)
+        return attained_share(usual or 0.0, self.recipe.horizon, float(data.rewards.max()))
 
     def tensors(self, state_dims: int) -> dict[str, NDArray[Any]]:
         """The log as arrays, or the embeddings once it was dropped; states have ``state_dims`` columns."""
