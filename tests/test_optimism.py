@@ -12,7 +12,7 @@ from cmerl import CMERL
 from cmerl.confidence import FailureBudget, Practical, Problem
 from cmerl.embedding import ExactEmbedding
 from cmerl.kernels import RBF, Delta, Matern, StateAction
-from cmerl.optimism import Outlook, PrizeCeiling, RangeCeiling, SeenCeiling, Situation, ceilings
+from cmerl.optimism import Outlook, PrizeCeiling, RangeCeiling, SeenCeiling, Situation, attained_share, ceilings
 from cmerl.planning import Task, make_plan
 from cmerl.rewards import RewardRange
 
@@ -136,6 +136,20 @@ def test_what_is_attained_is_no_ceiling(usual: float | None, best: float, unit: 
     np.testing.assert_allclose(PrizeCeiling(attained_raise=1.0).ceilings(now).cap, unit * steps)
     known = replace(now, max_return=5.0)
     assert PrizeCeiling().ceilings(known).cap.max() == 5.0
+
+
+@pytest.mark.parametrize(
+    ("usual", "best", "share"),
+    [(41.0, 1.0, 0.82), (132.0, 5.0, 0.528), (80.0, 1.0, 1.0), (-3.0, 1.0, 0.0), (-3.0, -0.1, 0.0)],
+)
+def test_the_share_of_the_best_reward_is_counted_from_zero(usual: float, best: float, share: float) -> None:
+    assert attained_share(usual, 50, best) == pytest.approx(share)
+
+
+def test_good_episodes_are_the_best_quarter_of_the_latest() -> None:
+    rule = PrizeCeiling(recent=5, good=0.75)
+    assert rule.usual([]) is None
+    assert rule.usual([100.0, 0.0, 1.0, 2.0, 3.0, 4.0]) == 3.0
 
 
 def test_where_steps_cost_the_best_is_not_exceeded() -> None:

@@ -62,6 +62,26 @@ def test_a_displacement_that_was_asked_for_is_not_compared(model: str, found: bo
     assert (held.choice.displacement is not None) is found
 
 
+@pytest.mark.parametrize(
+    ("attained", "columns", "settings", "found"),
+    [
+        (0.59, 2, {}, True),
+        (0.61, 2, {}, False),
+        (0.61, 3, {}, True),  # too many places to try them all
+        (0.61, 2, {"attained": 0.7}, True),
+        (0.61, 2, {"most_columns": 1}, True),
+    ],
+)
+def test_where_most_of_the_best_reward_is_attained_the_model_that_tries_every_place_takes_over(
+    attained: float, columns: int, settings: dict[str, Any], found: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held, model, at = made(**settings), learned(walk(0.0)), np.full((2, columns), 0.5)
+    monkeypatch.setattr(selector, "choose_actor", lambda model, *_: Choice(model, Greedy(), {}))
+    held.choose(model, KERNELS, at, at, attained=attained)
+    assert (held.choice.displacement is not None) is found
+    assert ("61%" in held.choice.reasons.get("model", "")) is not found
+
+
 def test_a_displacement_is_given_up_when_the_data_speak_against_it() -> None:
     held = made()
     choose(held, walk(0.0))

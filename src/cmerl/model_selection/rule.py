@@ -19,9 +19,9 @@ class Selection:
     Args:
         margin: of the error of the direct embedding that a displacement may have: its plans take the mean for the
             truth, so it must know the law of the next state much better.
-        attained: share of the best reward seen from which on good episodes may have met a distractor: then the direct
+        attained: share of the best reward seen that good episodes earn at a distractor: from there on the direct
             embedding takes over, which tries every place.
-        most_places: columns of a state up to which it can.
+        most_columns: columns of a state up to which it can.
         held_out: transitions that models are compared on.
         dependence: a prediction depends on a column if shuffling that changes it by this share of its variance.
         residuals: of a displacement, standing for its noise.
@@ -38,7 +38,7 @@ class Selection:
 
     margin: float = 0.75
     attained: float = 0.6
-    most_places: int = 2
+    most_columns: int = 2
     held_out: int = 300
     dependence: float = 0.02
     residuals: int = 16

@@ -83,7 +83,7 @@ class Selector:
         """
         self._waiting = False
         settings = self._settings
-        if self._model == "auto" and attained >= settings.attained and starts.shape[1] <= settings.most_places:
+        if self._model == "auto" and attained >= settings.attained and starts.shape[1] <= settings.most_columns:
             # A displacement believes its own motion: where that leads nowhere new, as along a wall, it looks no
             # further. What is known cannot pay much more, so the model that looks everywhere takes over.
             about = (

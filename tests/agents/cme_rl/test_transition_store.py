@@ -236,3 +236,27 @@ def test_plans_are_made_with_the_model_of_an_actor_that_was_chosen_again(monkeyp
     agent.learn(1)
     assert agent.model.choice is not before
     assert agent.model.embeddings == [agent.model.choice.displacement]
+
+
+@pytest.mark.parametrize(
+    ("options", "sought"),
+    [({}, True), ({"reward_range": (0, 5)}, False), ({"max_return": 50}, False)],
+)
+def test_the_selector_is_told_what_good_episodes_attain_where_there_may_be_more(
+    options: dict[str, object], sought: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The share of the best reward seen that the best quarter of episodes earns a step."""
+    told: list[float] = []
+    monkeypatch.setattr(Selector, "choose", lambda self, *about, attained: told.append(attained))
+    paid: list[float] = []
+
+    class Paying(gymnasium.RewardWrapper):
+        def reward(self, reward: float) -> float:
+            paid.append(1.0 + reward % 3.0)
+            return paid[-1]
+
+    agent = CMERL(Paying(gymnasium.make("cmerl/TwoRooms-v0")), seed=0, horizon=10, **options).learn(2)
+    returns = np.array(paid).reshape(2, 10).sum(axis=1)
+    np.testing.assert_allclose([record.ret for record in agent.history], returns)
+    share = np.quantile(returns, 0.75) / (10 * max(paid))
+    assert told[-1] == (pytest.approx(share) if sought else 0.0)

@@ -80,8 +80,8 @@ def assemble(
     """Assemble a planner, for new and for loaded agents."""
     reward = known_reward(options, states, actions, rewards, all_states)
     recipe = options.recipe(states, actions, host.horizon, host.seed)
-    bound_given = rewards.declared or options.max_return is not None
-    recipe = replace(recipe, reward=None if reward is None else reward.of, bound_given=bound_given)
+    seeks_more = not rewards.declared and options.max_return is None
+    recipe = replace(recipe, reward=None if reward is None else reward.of, seeks_more=seeks_more)
     model = TransitionStore(recipe, 1 if options.time_homogeneous else host.horizon)
 
     def now() -> Moment:

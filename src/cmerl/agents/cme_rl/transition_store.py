@@ -198,10 +198,10 @@ class TransitionStore:
             self._relearn()
 
     def _attained(self) -> float:
-        """The share of the best reward seen that good episodes earn a step; 0 if the user has told what there is."""
-        data = self._all_data()
-        if self.recipe.bound_given:
+        """The share of the best reward seen that good episodes earn a step; 0 if nothing more is looked for."""
+        if not self.recipe.seeks_more:
             return 0.0
+        data = self._all_data()
         sizes = [len(batch) for _, batch in self.batches or ()]
         ends = np.cumsum(sizes)[self._ends]  # one after the last row of every episode
         returns = np.add.reduceat(data.rewards, np.append(0, ends[:-1]))
