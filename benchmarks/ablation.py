@@ -38,7 +38,7 @@ from cmerl.agents import Settings
 from cmerl.experiments.engines.local import end_with
 from cmerl.optimism import RangeCeiling
 from cmerl.wrappers import ActionNoise, GoalReward
-from plants import FourTanks, SoftLanding, TurningPendulum, Unicycle, WrappedPendulum
+from plants import FourTanks, SlowTank, SoftLanding, TurningPendulum, TwoLevers, Unicycle, WrappedPendulum
 
 RESULTS = Path(__file__).parent / "results" / "ablation.json"
 DEFAULT = Settings()
@@ -110,6 +110,8 @@ TASKS = {
     "inventory": Task(world("LeadTimeInventory"), 20, 10),
     "tanks and sensors": Task(FourTanks, 6, 3),
     "landing": Task(SoftLanding, 8, 4),
+    "two levers": Task(TwoLevers, 15, 5),
+    "slow tank": Task(SlowTank, 12, 4),
     "wrapped pendulum": Task(WrappedPendulum, 6, 3),
     "turning pendulum": Task(TurningPendulum, 6, 3),
     "unicycle": Task(Unicycle, 6, 3),
@@ -185,6 +187,11 @@ RULES: dict[str, Rule] = {
     ),
     "models compared on a third of the rows": Rule(
         ("PBall2D", "Battery", "CartPole"), {"selection.held_out": 100, "selection.residuals": 4}
+    ),
+    "displacements also where the best reward is attained": Rule(
+        ("TwoRooms, long", "two levers", "slow tank"),
+        {"selection.attained": np.inf},
+        about=("selection.most_columns",),
     ),
     "angles are not found": Rule(("wrapped pendulum", "turning pendulum", "unicycle"), {"find_angles": False}),
     "no action repeat": Rule(SMOOTH, {"selection.repeats": (1,)}),
