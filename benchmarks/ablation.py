@@ -191,7 +191,7 @@ RULES: dict[str, Rule] = {
     "displacements also where the best reward is attained": Rule(
         ("TwoRooms, long", "two levers", "slow tank"),
         {"selection.attained": np.inf},
-        about=("selection.most_columns",),
+        about=("selection.most_columns", "selection.room"),
     ),
     "angles are not found": Rule(("wrapped pendulum", "turning pendulum", "unicycle"), {"find_angles": False}),
     "no action repeat": Rule(SMOOTH, {"selection.repeats": (1,)}),

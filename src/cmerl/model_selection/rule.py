@@ -22,6 +22,7 @@ class Selection:
         attained: share of the best reward seen that good episodes earn at a distractor: from there on the direct
             embedding takes over, which tries every place.
         most_columns: columns of a state up to which it can.
+        room: the same only if no bound is given, or one of at least so many times what good episodes earn.
         held_out: transitions that models are compared on.
         dependence: a prediction depends on a column if shuffling that changes it by this share of its variance.
         residuals: of a displacement, standing for its noise.
@@ -39,6 +40,7 @@ class Selection:
     margin: float = 0.75
     attained: float = 0.6
     most_columns: int = 2
+    room: float = 2.0
     held_out: int = 300
     dependence: float = 0.02
     residuals: int = 16

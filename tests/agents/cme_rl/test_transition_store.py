@@ -240,7 +240,7 @@ def test_plans_are_made_with_the_model_of_an_actor_that_was_chosen_again(monkeyp
 
 @pytest.mark.parametrize(
     ("options", "sought"),
-    [({}, True), ({"reward_range": (0, 5)}, False), ({"max_return": 50}, False)],
+    [({}, True), ({"reward_range": (0, 4)}, True), ({"max_return": 15.0}, False), ({"max_return": 100.0}, True)],
 )
 def test_the_selector_is_told_what_good_episodes_attain_where_there_may_be_more(
     options: dict[str, object], sought: bool, monkeypatch: pytest.MonkeyPatch
@@ -255,7 +255,8 @@ def test_the_selector_is_told_what_good_episodes_attain_where_there_may_be_more(
             paid.append(1.0 + reward % 3.0)
             return paid[-1]
 
-    agent = CMERL(Paying(gymnasium.make("cmerl/TwoRooms-v0")), seed=0, horizon=10, **options).learn(2)
+    env = Paying(gymnasium.make("cmerl/TwoRooms-v0"))
+    agent = CMERL(env, seed=0, horizon=10, **options).learn(2)
     returns = np.array(paid).reshape(2, 10).sum(axis=1)
     np.testing.assert_allclose([record.ret for record in agent.history], returns)
     share = np.quantile(returns, 0.75) / (10 * max(paid))

@@ -80,8 +80,9 @@ def assemble(
     """Assemble a planner, for new and for loaded agents."""
     reward = known_reward(options, states, actions, rewards, all_states)
     recipe = options.recipe(states, actions, host.horizon, host.seed)
-    seeks_more = not rewards.declared and options.max_return is None
-    recipe = replace(recipe, reward=None if reward is None else reward.of, seeks_more=seeks_more)
+    most = host.horizon * rewards.bounds[1] if rewards.declared else None
+    most = options.max_return if options.max_return is not None else most
+    recipe = replace(recipe, reward=None if reward is None else reward.of, most=most)
     model = TransitionStore(recipe, 1 if options.time_homogeneous else host.horizon)
 
     def now() -> Moment:

@@ -50,7 +50,7 @@ class Recipe:
         settings: all numbers.
         action_objects: the actions, where they are objects.
         reward: the reward function of encoded states, actions and next states, or None to learn it.
-        seeks_more: whether there may be more to earn than was seen, since no bound was given.
+        most: the largest return that the user has declared possible; None if there is no bound.
     """
 
     kernel: Kernel | None
@@ -68,7 +68,7 @@ class Recipe:
     settings: Settings = field(default_factory=Settings)
     action_objects: ObjectTable | None = None
     reward: Callable[[FloatArray, FloatArray, FloatArray], FloatArray] | None = None
-    seeks_more: bool = False
+    most: float | None = None
 
     def kernels(self, data: Transitions | None = None) -> tuple[Kernel, Kernel]:
         """k_φ and k_ψ: those given, else as wide as the data are, with actions that share what the data say."""

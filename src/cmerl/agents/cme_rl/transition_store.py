@@ -198,15 +198,15 @@ class TransitionStore:
             self._relearn()
 
     def _attained(self) -> float:
-        """The share of the best reward seen that good episodes earn a step; 0 if nothing more is looked for."""
-        if not self.recipe.seeks_more:
-            return 0.0
-        data = self._all_data()
+        """The share of the best reward seen that good episodes earn a step; 0 if nothing much better is possible."""
+        data, settings = self._all_data(), self.recipe.settings
         sizes = [len(batch) for _, batch in self.batches or ()]
         ends = np.cumsum(sizes)[self._ends]  # one after the last row of every episode
-        returns = np.add.reduceat(data.rewards, np.append(0, ends[:-1]))
-        usual = self.recipe.settings.prize.usual(returns)
-        return attained_share(usual or 0.0, self.recipe.horizon, float(data.rewards.max()))
+        usual = settings.prize.usual(np.add.reduceat(data.rewards, np.append(0, ends[:-1]))) or 0.0
+        most = self.recipe.most
+        if most is not None and most < settings.selection.room * usual:
+            return 0.0
+        return attained_share(usual, self.recipe.horizon, float(data.rewards.max()))
 
     def tensors(self, state_dims: int) -> dict[str, NDArray[Any]]:
         """The log as arrays, or the embeddings once it was dropped; states have ``state_dims`` columns."""
