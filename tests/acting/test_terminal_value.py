@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from cmerl.acting.followed_policy import PolicySettings
 from cmerl.acting.terminal_value import TerminalSettings, ends_cost, terminal_value
 from cmerl.embedding import DisplacementEmbedding
 from cmerl.embedding.displacement.motion import Motion
@@ -28,7 +29,7 @@ def learned(reward, ended=None, n: int = 300, seed: int = 0) -> DisplacementEmbe
 
 
 def value(model: DisplacementEmbedding, horizon: int = 100):
-    return terminal_value(model.view.dynamics, CONTINUOUS, horizon, TerminalSettings(), Search())
+    return terminal_value(model.view.dynamics, CONTINUOUS, horizon, TerminalSettings(), Search(), PolicySettings())
 
 
 def test_rolling_out_is_stepping() -> None:

@@ -245,7 +245,9 @@ def test_what_promised_nothing_is_not_simulated(monkeypatch: pytest.MonkeyPatch)
 
 
 def terminal_value_of(model: DisplacementEmbedding) -> TerminalValue:
-    return terminal_value(model.dynamics, FITTED.channels(model.view), 10, FITTED.terminal, FITTED.search)
+    return terminal_value(
+        model.dynamics, FITTED.channels(model.view), 10, FITTED.terminal, FITTED.search, FITTED.policy
+    )
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,9 @@ def model(stretch: float = 1.0, n: int = 150) -> DisplacementEmbedding:
 
 def kept_by(owner: DisplacementEmbedding) -> KeptValue:
     settings = MPC()
-    terminal_value(owner.dynamics, settings.channels(owner.view), HORIZON, settings.terminal, settings.search)
+    terminal_value(
+        owner.dynamics, settings.channels(owner.view), HORIZON, settings.terminal, settings.search, settings.policy
+    )
     found = KeptValue.of(owner, HORIZON)
     assert found is not None
     return found

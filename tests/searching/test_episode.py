@@ -47,6 +47,7 @@ MODEL = Simulator(
     NOTHING, NOTHING, False, np.full(1, 0.25, np.float32), np.full(1, 9.0, np.float32), (np.float32(1.0),) * 2, None
 )
 """Every step moves the state by 0.25, and pays 1."""
+ORIGIN = np.zeros((1, 1), np.float32)
 
 
 def searches(every: int) -> Searches:
@@ -62,7 +63,7 @@ def test_a_search_is_made_every_few_steps_and_continues_from_the_last(every: int
     for at in range(7):
         if held.due(1, at):
             assert held.goes_on(1, at) is (at > 0)
-            held.search(scorer(step, np.zeros((1, 1), np.float32), 6, 1.0, None), 1, at, 0.0, None)
+            held.search(scorer(step, ORIGIN, 6, 1.0, None), ORIGIN, at, 0.0, None)
             made.append(at)
         np.testing.assert_array_equal(held.features(at), np.clip(held.found.best[:, at - held.decided], -1, 1))
     assert made == list(range(0, 7, every))
@@ -70,7 +71,7 @@ def test_a_search_is_made_every_few_steps_and_continues_from_the_last(every: int
 
 def test_a_step_back_or_other_states_begin_anew() -> None:
     held, score = searches(2), scorer(step, np.zeros((1, 1), np.float32), 6, 1.0, None)
-    held.search(score, 1, 4, 0.0, None)
+    held.search(score, ORIGIN, 4, 0.0, None)
     assert not held.due(1, 5)
     assert held.due(1, 4)
     assert held.due(1, 3)
@@ -81,7 +82,7 @@ def test_a_step_back_or_other_states_begin_anew() -> None:
 
 def test_the_same_seed_finds_the_same() -> None:
     score = scorer(step, np.zeros((1, 1), np.float32), 6, 1.0, value)
-    one, other = (searches(1).search(score, 1, 0, 0.0, None) for _ in range(2))
+    one, other = (searches(1).search(score, ORIGIN, 0, 0.0, None) for _ in range(2))
     np.testing.assert_array_equal(one.best, other.best)
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cmerl.acting.budgeted import ExplorationBudget
+from cmerl.acting.followed_policy import PolicySettings, followed_policy
 from cmerl.acting.terminal_value import TerminalSettings, terminal_value
 from cmerl.embedding.displacement.grid import DisplacementView
 from cmerl.errors import InputError
@@ -37,6 +38,7 @@ class MPC:
         value: what ends a search: "fitted" for a value made for that, "plan" for that of the plan.
         search: sizes of the search.
         terminal: sizes of the fitted value.
+        policy: sizes of the policy that proposes sequences.
     """
 
     every: int = 2
@@ -44,6 +46,7 @@ class MPC:
     value: Literal["fitted", "plan"] = "fitted"
     search: Search = field(default_factory=Search)
     terminal: TerminalSettings = field(default_factory=TerminalSettings)
+    policy: PolicySettings = field(default_factory=PolicySettings)
 
     def __post_init__(self) -> None:
         if not 1 <= self.every <= self.depth:
@@ -89,12 +92,15 @@ class MPCEpisode:
         self._depth = min(settings.depth, self._horizon)
         self.channels = settings.channels(view)
         self._terminal = (
-            terminal_value(view.dynamics, self.channels, self._horizon, settings.terminal, settings.search)
+            terminal_value(
+                view.dynamics, self.channels, self._horizon, settings.terminal, settings.search, settings.policy
+            )
             if settings.value == "fitted"
             else None
         )  # made before the first action is asked for, which may be in a hurry
+        policy = followed_policy(view.dynamics, self.channels, settings.policy) if settings.search.proposals else None
         self._searches = Searches(
-            self.channels, settings.search, settings.every, self._depth, view.dynamics.simulator, seed
+            self.channels, settings.search, settings.every, self._depth, view.dynamics.simulator, seed, policy
         )
         self._exploration = exploration
 
@@ -119,7 +125,8 @@ class MPCEpisode:
             if late and not searches.goes_on(len(x), step):
                 return np.asarray(self._view.actions[self._plan.act(x * self._view.scale + self._view.centre, step)])
             balance = 0.0 if exploration is None else exploration.allowance.affords()
-            found = searches.search(self.score(x.astype(np.float32), step), len(x), step, balance, deadline)
+            single = x.astype(np.float32)
+            found = searches.search(self.score(single, step), single, step, balance, deadline)
             if exploration is not None and np.isfinite(found.promise[0]):
                 exploration.allowance.pay(float(found.charge[0]), float(found.promise[0]))
         return searches.features(step)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from cmerl.acting.followed_policy import PolicySettings, followed_policy
 from cmerl.acting.policy_iteration import Backup, modified_policy_iteration
 from cmerl.embedding.displacement.dynamics import Dynamics
 from cmerl.embedding.displacement.motion import Motion
@@ -19,6 +20,7 @@ from cmerl.embedding.displacement.regression import farthest_points, rbf_matrix
 from cmerl.kernels.fitting import Fit, fit
 from cmerl.linalg import Cholesky
 from cmerl.searching.icem import Channels, Search, noise_bank
+from cmerl.searching.proposals import follow
 from cmerl.searching.simulator import roll
 from cmerl.searching.values import TerminalValue, rbf
 
@@ -35,7 +37,7 @@ class TerminalSettings:
         landmarks: states at which sequences are tried: two thirds as widely spread as the states seen and those that
             sequences lead to, one third of the latest episodes.
         sequences: that are tried at every landmark.
-        own: variations of what was done there, tried besides.
+        own: sequences that follow the policy of the latest episodes from there, tried besides.
         length: steps of a sequence.
         rounds: of value iteration between fits of the kernel.
         sweeps: of each round that take the best sequences for granted.
@@ -72,22 +74,28 @@ class TerminalSettings:
 
 
 def terminal_value(
-    dynamics: Dynamics, channels: Channels, horizon: int, settings: TerminalSettings, noise: Search
+    dynamics: Dynamics,
+    channels: Channels,
+    horizon: int,
+    settings: TerminalSettings,
+    noise: Search,
+    policy: PolicySettings,
 ) -> TerminalValue:
     """The value that ends searches in a model; a function of its data alone, made once for each model.
 
     Where ends cost, V counts on nothing that was never tried: one end costs all that would have followed. V must also
     be known where sequences lead, not only where episodes have been: between landmarks it would revert to its mean,
-    and staying in a bad place would seem a way out of it.
+    and staying in a bad place would seem a way out of it. Some of the sequences follow a policy: where states drift
+    apart, those that were drawn beforehand would all fall, and V would say that nothing can be held.
     """
     made = dynamics.terminal_values.get(horizon)
     if made is not None:
         return made
-    data, discount = dynamics.data, settings.discount(horizon)
-    rng = np.random.default_rng((len(data), horizon))
+    discount = settings.discount(horizon)
+    rng = np.random.default_rng((len(dynamics.data), horizon))
     draw = _Sequences(channels, settings, noise, rng)
-    X, rows, radius = _landmarks(dynamics, draw.shared, discount, settings, rng)
-    own = draw.own(data.a, rows, dynamics.last_of_episode) if settings.own else None
+    X, radius = _landmarks(dynamics, draw.shared, discount, settings, rng)
+    own = draw.following(dynamics, X, policy) if settings.own else None
     lo, hi = dynamics.reward_bounds
     shortest, covered = settings.lengthscales
     found = fitted_value(
@@ -97,7 +105,7 @@ def terminal_value(
         own,
         discount=discount,
         bounds=(lo / (1.0 - discount), hi / (1.0 - discount)),
-        pessimism=settings.end_pessimism if ends_cost(data, settings.steps(horizon)) else settings.pessimism,
+        pessimism=settings.end_pessimism if ends_cost(dynamics.data, settings.steps(horizon)) else settings.pessimism,
         shortest=max(shortest, covered * radius),
         settings=settings,
         rng=rng,
@@ -115,7 +123,7 @@ def ends_cost(data: Motion, steps: int) -> bool:
 
 
 class _Sequences:
-    """Sequences of actions to try: some at every landmark, some around what was done there."""
+    """Sequences of actions to try: some at every landmark, some that follow a policy from there."""
 
     def __init__(
         self, channels: Channels, settings: TerminalSettings, noise: Search, rng: np.random.Generator
@@ -128,20 +136,19 @@ class _Sequences:
     def _draw(self, count: int) -> SingleArray:
         return noise_bank(self._rng, self._noise, count, self._settings.length, self._channels.latent)
 
-    def own(self, actions: FloatArray, rows: NDArray[np.intp], last: NDArray[np.intp]) -> SingleArray:
-        """Variations (m, k, L, e) of what was done from the given rows of the data on, the first of them none."""
-        length, count = self._settings.length, self._settings.own
-        done = actions[np.minimum(rows[:, None] + np.arange(length), last[rows][:, None])].astype(np.float32)
-        drawn = self._draw(len(rows) * count).reshape(len(rows), count, length, -1)
-        latent = self._channels.latent_of(done)[:, None] + self._noise.spread * drawn * self._channels.noise_scale
-        latent[:, 0] = self._channels.latent_of(done)
+    def following(self, dynamics: Dynamics, X: FloatArray, settings: PolicySettings) -> SingleArray:
+        """Features (m, k, L, e) of what the followed policy does from landmarks (m, d), the first without noise."""
+        policy, count = followed_policy(dynamics, self._channels, settings), self._settings.own
+        noise = self._noise.spread * self._draw(len(X) * count).reshape(len(X), count, self._settings.length, -1)
+        noise[:, 0] = 0.0
+        latent = follow(dynamics.quick_step, policy, self._channels, X.astype(np.float32), noise)
         return self._channels.decode(latent)
 
 
 def _landmarks(
     dynamics: Dynamics, sequences: SingleArray, discount: float, settings: TerminalSettings, rng: np.random.Generator
-) -> tuple[FloatArray, NDArray[np.intp], float]:
-    """Landmarks (m, d), for each the row of the data that it is or comes from, and how far they leave the others."""
+) -> tuple[FloatArray, float]:
+    """Landmarks (m, d), and how far they leave the other states."""
     x = dynamics.data.x
     some, k = farthest_points(x, 200)[0], len(sequences)
     start = np.repeat(x[some].astype(np.float32), k, axis=0)
@@ -149,11 +156,10 @@ def _landmarks(
     near = np.all(np.abs(y) < np.abs(x).max(axis=0) + 1.0, axis=1)
     near = near if over is None else near & ~over
     points = np.vstack([x, y[near].astype(np.float64)])
-    origin = np.append(np.arange(len(x)), np.repeat(some, k)[near])
     wide, radius = farthest_points(points, 2 * settings.landmarks // 3)
     recent = max(0, len(x) - 3 * dynamics.latest_length)
     rows = np.union1d(wide, rng.integers(recent, len(x), settings.landmarks // 3))
-    return points[rows], origin[rows], radius
+    return points[rows], radius
 
 
 def fitted_value(

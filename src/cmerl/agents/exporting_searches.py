@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 
 from cmerl.acting import MPC
+from cmerl.acting.followed_policy import followed_policy
 from cmerl.acting.terminal_value import terminal_value
 from cmerl.embedding.displacement.given_reward import GivenRewardDynamics
 from cmerl.embedding.displacement.grid import DisplacementView
 from cmerl.exported.container import Arrays
 from cmerl.exported.search import ADDITIVE, FAR, REGRESSION
 from cmerl.planning import Plan
-from cmerl.searching.simulator import AdditiveRegression, Ends
+from cmerl.searching.simulator import AdditiveRegression, Ends, Regression
 
 
 def can_search(view: DisplacementView, continuous: bool) -> bool:
@@ -38,6 +39,8 @@ def search_contents(
         "value": actor.value,
     }
     arrays = {"centre": view.centre, "unit": view.scale, "features": view.actions, **_model(view)}
+    if actor.search.proposals:
+        arrays |= _regression("policy", followed_policy(view.dynamics, actor.channels(view), actor.policy))
     said, numbers = _fitted(actor, view, horizon) if actor.value == "fitted" else _planned(plan, view)
     return {**about, **said}, {**arrays, **numbers}
 
@@ -49,9 +52,12 @@ def _model(view: DisplacementView) -> Arrays:
     if isinstance(reward, AdditiveRegression):
         arrays |= {f"reward.state.{part}": getattr(reward, part) for part in ADDITIVE}
         reward = reward.action
-    for name, regression in (("move", model.move), ("reward", reward)):
-        arrays |= {f"{name}.{part}": getattr(regression, part) for part in REGRESSION}
+    arrays |= {**_regression("move", model.move), **_regression("reward", reward)}
     return arrays if model.ends is None else arrays | ends_arrays(model.ends)
+
+
+def _regression(name: str, regression: Regression) -> Arrays:
+    return {f"{name}.{part}": getattr(regression, part) for part in REGRESSION}
 
 
 def ends_arrays(ends: Ends) -> Arrays:
@@ -66,7 +72,8 @@ def ends_arrays(ends: Ends) -> Arrays:
 
 
 def _fitted(actor: MPC, view: DisplacementView, horizon: int) -> tuple[dict[str, Any], Arrays]:
-    found = terminal_value(view.dynamics, actor.channels(view), horizon, actor.terminal, actor.search)
+    sizes = actor.terminal, actor.search, actor.policy
+    found = terminal_value(view.dynamics, actor.channels(view), horizon, *sizes)
     novelty = found.novelty
     about = {
         "mean": float(found.mean),

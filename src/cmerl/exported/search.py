@@ -14,6 +14,7 @@ from cmerl.exported.spaces import Actions, Observations, check_step
 from cmerl.searching.episode import Searches, Value, scorer
 from cmerl.searching.icem import Channels, Search
 from cmerl.searching.last_asked import LastAsked
+from cmerl.searching.proposals import Policy
 from cmerl.searching.rbf_features import RBFFeatures
 from cmerl.searching.simulator import AdditiveRegression, Ends, Regression, Simulator
 from cmerl.searching.values import PlannedValue, QueryNovelty, TerminalValue
@@ -45,6 +46,7 @@ class SearchPolicy:
         every: steps that are played of each.
         depth: steps that each looks ahead.
         seed: of what is drawn.
+        policy: that proposes sequences; None in files of earlier versions.
     """
 
     horizon: int
@@ -61,6 +63,7 @@ class SearchPolicy:
     every: int
     depth: int
     seed: tuple[int, ...]
+    policy: Policy | None = None
     _asked: LastAsked = field(init=False, repr=False, default_factory=LastAsked)
 
     def __call__(self, obs: Any, step: int) -> Any:
@@ -83,7 +86,8 @@ class SearchEpisode:
             if policy.features is None
             else Channels(choices=(policy.features,))
         )
-        self._searches = Searches(channels, policy.search, policy.every, policy.depth, policy.step, policy.seed)
+        about = policy.search, policy.every, policy.depth, policy.step, policy.seed, policy.policy
+        self._searches = Searches(channels, *about)
 
     def __call__(self, obs: Any, step: int) -> Any:
         """The action for an observation at ``step``, asked for step after step."""
@@ -95,7 +99,8 @@ class SearchEpisode:
         check_step(step, policy.horizon)
         x = self._scaled(policy.observations.encode(obs)[None])
         if searches.due(1, step):
-            searches.search(self._score(x.astype(np.float32), step), 1, step, 0.0, deadline)
+            single = x.astype(np.float32)
+            searches.search(self._score(single, step), single, step, 0.0, deadline)
         features = searches.features(step)
         searches.played(x, features, step)
         if policy.features is None:
@@ -136,15 +141,18 @@ def search_policy(meta: dict[str, Any], arrays: Arrays, observations: Observatio
         about["every"],
         about["depth"],
         tuple(about["seed"]),
+        regression(arrays, "policy") if "policy.W" in arrays else None,
     )
+
+
+def regression(arrays: Arrays, name: str) -> Regression:
+    """The regression of that name."""
+    return Regression(*(arrays[f"{name}.{part}"].astype(np.float32) for part in REGRESSION))
 
 
 def simulator(arrays: Arrays, reward_at_next: bool) -> Simulator:
     """The model."""
-    move, reward = (
-        Regression(*(arrays[f"{name}.{part}"].astype(np.float32) for part in REGRESSION))
-        for name in ("move", "reward")
-    )
+    move, reward = regression(arrays, "move"), regression(arrays, "reward")
     paid: Regression | AdditiveRegression = reward
     if "reward.state.W" in arrays:
         state = {part: arrays[f"reward.state.{part}"].astype(np.float32) for part in ADDITIVE}

@@ -11,6 +11,7 @@ SIZES = {
     "samples": 10**4, "kernels": 10**9, "most": 10**4,
     "rounds": 1000, "first_rounds": 1000, "elites": 10**4, "kept": 10**4,
 }  # fmt: skip
+LATER = {"proposals": 10**4}  # files of earlier versions lack it, and the policy
 NUMBERS = ("momentum", "spread", "colour")
 ABOUT = {
     "categorical", "reward_at_next", "discount", "sizes", "every", "depth", "seed", "value"
@@ -34,6 +35,10 @@ def check_search(meta: dict[str, Any], arrays: Arrays, A: int, d: int) -> None:
     shape(arrays, "centre", (d,), "f")
     need(bool((shape(arrays, "unit", (d,), "f") > 0).all()), "its states have no unit")
     _check_model(arrays, d, e)
+    if "policy.W" in arrays or about["sizes"].get("proposals"):
+        width = A if about["categorical"] else e
+        _check_regression(arrays, "policy", d, width)
+        shape(arrays, "policy.mean", (width,), "f")
     if fitted:
         _check_fitted(about, arrays, d)
     else:
@@ -42,8 +47,10 @@ def check_search(meta: dict[str, Any], arrays: Arrays, A: int, d: int) -> None:
 
 def _check_sizes(about: dict[str, Any], horizon: int) -> None:
     sizes = about["sizes"]
-    need(isinstance(sizes, dict) and set(sizes) == {*SIZES, *NUMBERS, "amplitudes"}, "its search has no sizes")
+    told = isinstance(sizes, dict) and set(sizes) - set(LATER) == {*SIZES, *NUMBERS, "amplitudes"}
+    need(told, "its search has no sizes")
     good = all(whole(sizes[name], 1, most) for name, most in SIZES.items())
+    good = good and all(whole(sizes[name], 0, most) for name, most in LATER.items() if name in sizes)
     good = good and all(number(sizes[name]) and 0 <= sizes[name] <= 100 for name in NUMBERS)
     good = good and sizes["kept"] <= sizes["elites"] <= sizes["samples"] and sizes["momentum"] < 1
     loud = sizes["amplitudes"]

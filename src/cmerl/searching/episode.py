@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cmerl.searching.icem import Channels, Found, Score, Search, noise_bank, search
+from cmerl.searching.proposals import Policy, follow
 from cmerl.searching.simulator import Simulator, Step, roll
 
 FloatArray = NDArray[np.float64]
@@ -59,6 +60,7 @@ class Searches:
         depth: steps that each looks ahead.
         model: that they simulate.
         seed: of what is drawn.
+        policy: that proposes sequences; None for no proposals.
 
     Attributes:
         found: the last search; None before the first.
@@ -66,10 +68,17 @@ class Searches:
     """
 
     def __init__(
-        self, channels: Channels, settings: Search, every: int, depth: int, model: Simulator, seed: tuple[int, ...]
+        self,
+        channels: Channels,
+        settings: Search,
+        every: int,
+        depth: int,
+        model: Simulator,
+        seed: tuple[int, ...],
+        policy: Policy | None = None,
     ) -> None:
         self.channels, self._settings, self._every, self._seed = channels, settings, every, seed
-        self._model = model
+        self._model, self._policy = model, policy
         self._sequences = settings.sequences(channels, depth, model.centres)
         self._bank = noise_bank(np.random.default_rng(seed), settings, BANK, depth, channels.latent)
         self.found: Found | None = None
@@ -86,23 +95,34 @@ class Searches:
         found = self.found
         return found is not None and len(found.best) == count and step - self.decided == self._every
 
-    def search(self, score: Score, count: int, step: int, balance: float, deadline: float | None) -> Found:
-        """A new search from so many states."""
+    def search(self, score: Score, x: SingleArray, step: int, balance: float, deadline: float | None) -> Found:
+        """A new search from states (b, d)."""
+        count, rng = len(x), np.random.default_rng((*self._seed, step))
         before = self.found.memory.shifted(self._every) if self.found and self.goes_on(count, step) else None
         self.found = search(
             score,
             self.channels,
             self._bank,
-            np.random.default_rng((*self._seed, step)),
+            rng,
             self._settings,
             sequences=self._sequences,
             states=count,
             before=before,
+            proposals=self._proposals(x, rng),
             balance=balance,
             deadline=deadline,
         )
         self.decided = step
         return self.found
+
+    def _proposals(self, x: SingleArray, rng: np.random.Generator) -> SingleArray | None:
+        """Sequences (b, k, h, l) that follow the policy from states (b, d), the first of them without noise."""
+        count = self._settings.proposals
+        if self._policy is None or not count:
+            return None
+        noise = self._settings.spread * self._bank[rng.integers(0, len(self._bank), (len(x), count))]
+        noise[:, 0] = 0.0
+        return follow(self._model, self._policy, self.channels, x, noise)
 
     def features(self, step: int) -> FloatArray:
         """Features of the actions (b, e) that the last search plays at this step."""

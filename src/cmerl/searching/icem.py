@@ -44,6 +44,12 @@ class Channels:
         """Number of quantities and choices, which sets the number of samples."""
         return self.continuous + len(self.choices)
 
+    def clipped(self, U: SingleArray) -> SingleArray:
+        """Latent numbers (…, l), changed in place: quantities are clipped to [−1, 1]."""
+        if self.continuous:
+            np.clip(U[..., : self.continuous], -1.0, 1.0, out=U[..., : self.continuous])
+        return U
+
     def decode(self, U: SingleArray) -> SingleArray:
         """Features (…, f) of latent numbers (…, l)."""
         parts = [np.clip(U[..., : self.continuous], -1.0, 1.0)] if self.continuous else []
@@ -52,11 +58,6 @@ class Channels:
             parts.append(choice[U[..., at : at + len(choice)].argmax(axis=-1)])
             at += len(choice)
         return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=-1)
-
-    @property
-    def noise_scale(self) -> float:
-        """Scale of the noise: larger for choices, which are a whole unit apart."""
-        return 1.0 if not self.choices else 2.0
 
     def latent_of(self, features: SingleArray) -> SingleArray:
         """Latent numbers (…, l) of features (…, f); the inverse of ``decode``."""
@@ -88,6 +89,7 @@ class Search:
         first_rounds: the same at the first decision of an episode.
         elites: sequences that the next round is drawn around.
         kept: of these that come again at the next decision.
+        proposals: sequences of a first round that follow the policy of the latest episodes.
         momentum: of the mean and the spread, which hold on to what they were.
         spread: standard deviation at first, of actions scaled to [−1, 1].
         colour: exponent of the noise's spectrum, f^−colour: actions that last do more than actions that alternate.
@@ -101,6 +103,7 @@ class Search:
     first_rounds: int = 4
     elites: int = 8
     kept: int = 4
+    proposals: int = 32
     momentum: float = 0.1
     spread: float = 0.5
     colour: float = 2.0
@@ -177,6 +180,7 @@ def search(
     sequences: int | None = None,
     states: int = 1,
     before: Memory | None = None,
+    proposals: SingleArray | None = None,
     balance: float = 0.0,
     deadline: float | None = None,
 ) -> Found:
@@ -194,6 +198,7 @@ def search(
         sequences: that a round draws; the least by default.
         states: b, searched for at once.
         before: the memory of the decision before, shifted.
+        proposals: further sequences of the first round (b, k, h, l).
         balance: what deviating from the best may cost.
         deadline: by ``time.perf_counter``: no round begins that would pass it, if it took as long as the longest so
             far, and the best found by then is taken.
@@ -217,10 +222,10 @@ def search(
                 break
         U = mean[:, None] + spread[:, None] * bank[rng.integers(0, m, (b, count))]
         parts = [U, mean[:, None]] if kept is None else [U, mean[:, None], kept]
-        U = np.concatenate([*parts, constants] if i == 0 else parts, axis=1)
-        if channels.continuous:
-            np.clip(U[..., : channels.continuous], -1.0, 1.0, out=U[..., : channels.continuous])
-        mean_score, optimistic = score(channels.decode(U))
+        if i == 0:
+            parts += [constants] if proposals is None else [constants, proposals]
+        U = np.concatenate(parts, axis=1)
+        mean_score, optimistic = score(channels.decode(channels.clipped(U)))
         order = np.argsort(-mean_score, axis=1, kind="stable")[:, : settings.elites]
         kept = U[rows, order]
         promise = np.maximum(promise, mean_score[rows[:, 0], order[:, 0]])

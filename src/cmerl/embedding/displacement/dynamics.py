@@ -15,7 +15,7 @@ from cmerl.embedding.displacement.settings import DisplacementSettings
 from cmerl.embedding.displacement.stacked import StackedRegression
 from cmerl.embedding.displacement.terminations import terminations
 from cmerl.kernels.fitting import Fit
-from cmerl.searching.simulator import Simulator
+from cmerl.searching.simulator import Regression, Simulator
 from cmerl.searching.values import QueryNovelty, TerminalValue
 
 FloatArray = NDArray[np.float64]
@@ -69,6 +69,7 @@ class Dynamics:
         self._action_gap = action_gap
         self.data = data
         self.terminal_values: dict[int, TerminalValue] = {}  # for searches, by horizon; made when first asked for
+        self.followed: Regression | None = None  # the policy that proposes sequences to them; made likewise
         self.simulator = Simulator(
             self._move.quick,
             self._reward.quick,
