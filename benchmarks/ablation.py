@@ -130,6 +130,7 @@ TASKS = {
     "PILCO, long": Task(world("PilcoCartPole"), 14, 6),
     "PETS": Task(world("PetsCartPole"), 6, 3),
     "swing-up": Task(world("CartPoleSwingUp"), 6, 2),
+    "double pole": Task(lambda: gymnasium.make("InvertedDoublePendulum-v5"), 12, 4),
     "Reacher": Task(lambda: gymnasium.make("Reacher-v5"), 5, 3),
     "reacher-easy": Task(world("dmc-reacher-easy"), 8, 5),
 }
@@ -221,7 +222,22 @@ RULES: dict[str, Rule] = {
     ),
     "terminal value at half the landmarks": Rule(SMOOTH, {f"{TERMINAL}.landmarks": 200}),
     "terminal value with half the sequences": Rule(SMOOTH, {f"{TERMINAL}.sequences": 10}),
-    "terminal value without what was done": Rule(SMOOTH, {f"{TERMINAL}.own": 0}),
+    "searches follow no policy": Rule(
+        ("double pole", "PETS", "PILCO, long", "Pendulum"),
+        {f"{ICEM}.proposals": 0, f"{TERMINAL}.following": 0},
+        about=tuple(f"selection.search.policy.{name}" for name in ("fit_rows", "fit_steps", "centres", "starts")),
+    ),
+    "policy of the latest 400 transitions": Rule(
+        ("double pole", "PETS", "PILCO, long", "Pendulum"),
+        {"selection.search.policy.episodes": 1},
+        about=("selection.search.policy.rows",),
+    ),
+    "terminal value without the policy": Rule(
+        ("double pole", "PETS", "PILCO, long", "Pendulum"), {f"{TERMINAL}.following": 0}
+    ),
+    "terminal value without what was done": Rule(
+        ("double pole", "PETS", "PILCO, long", "Pendulum"), {f"{TERMINAL}.own": 0}
+    ),
     "terminal value of shorter sequences": Rule(SMOOTH, {f"{TERMINAL}.length": 4}),
     "terminal value in fewer rounds": Rule(SMOOTH, {f"{TERMINAL}.rounds": 5, f"{TERMINAL}.sweeps": 2}),
     "terminal value with a fixed kernel": Rule(

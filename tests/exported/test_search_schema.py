@@ -24,6 +24,9 @@ def test_damaged_files_are_refused(agent: cmerl.CMERL, value: str, tmp_path: Pat
     check(meta, {**arrays, "within": np.array([0.5])})  # files of earlier versions may hold it
     check({**meta, "search": {**meta["search"], "surprise": 0.5}}, arrays)  # and name this
     said = meta["search"]
+    earlier = {name: size for name, size in said["sizes"].items() if name != "proposals"}
+    unproposed = {name: array for name, array in arrays.items() if not name.startswith("policy.")}
+    check({**meta, "search": {**said, "sizes": earlier}}, unproposed)  # they propose nothing
     wrong: list[tuple[Any, Any]] = [
         ({"value": "other"}, {}),
         ({"more": 1}, {}),
@@ -37,6 +40,7 @@ def test_damaged_files_are_refused(agent: cmerl.CMERL, value: str, tmp_path: Pat
         ({"sizes": {**said["sizes"], "samples": 10**9}}, {}),
         ({"sizes": {**said["sizes"], "kept": said["sizes"]["elites"] + 1}}, {}),
         ({"sizes": {**said["sizes"], "amplitudes": []}}, {}),
+        ({"sizes": {**said["sizes"], "proposals": -1}}, {}),
         ({"sizes": None}, {}),
         ({}, {"unit": 0.0 * arrays["unit"]}),
         ({}, {"bounds": -arrays["bounds"]}),
@@ -44,8 +48,7 @@ def test_damaged_files_are_refused(agent: cmerl.CMERL, value: str, tmp_path: Pat
     ]
     wrong += [({name: "much"}, {}) for name in set(said) - {"seed", "categorical", "reward_at_next"}]
     optional = {"action_low", "action_high", "limits", "ended"}
-    earlier = {"end_coef"}  # files of earlier versions lack it
-    wrong += [({}, {name: None}) for name in set(arrays) - optional - earlier]
+    wrong += [({}, {name: None}) for name in set(arrays) - optional - {"end_coef"}]  # earlier versions lacked that
     sides = {name for name in set(arrays) - optional if arrays[name].size}
     wrong += [({}, {name: arrays[name][..., :-1]}) for name in sides]
     for header, changed in wrong:

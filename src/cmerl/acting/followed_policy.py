@@ -22,7 +22,8 @@ class PolicySettings:
     """Sizes of the regression of actions on states.
 
     Args:
-        rows: latest transitions that it is made from.
+        rows: transitions that it is made from.
+        episodes: as long as the latest one, over which they are spread at least: the end of a bad one is no law.
         fit_rows: of these that its kernel is fitted to.
         fit_steps: most steps of its ascent.
         centres: of the kernel.
@@ -30,6 +31,7 @@ class PolicySettings:
     """
 
     rows: int = 400
+    episodes: int = 3
     fit_rows: int = 200
     fit_steps: int = 30
     centres: int = 200
@@ -43,9 +45,10 @@ def followed_policy(dynamics: Dynamics, channels: Channels, settings: PolicySett
     what was done nearby.
     """
     if dynamics.followed is None:
-        latest = slice(-settings.rows, None)
-        x = dynamics.data.x[latest]
-        done = channels.latent_of(dynamics.data.a[latest].astype(np.float32)).astype(np.float64)
+        data, n = dynamics.data, len(dynamics.data)
+        span = max(settings.rows, settings.episodes * dynamics.latest_length)
+        rows = np.unique(np.linspace(max(n - span, 0), n - 1, min(n, settings.rows)).astype(np.intp))
+        x, done = data.x[rows], channels.latent_of(data.a[rows].astype(np.float32)).astype(np.float64)
         moving = [varies(float(column.std()), 1.0) for column in done.T]
         some = np.linspace(0, len(x) - 1, min(len(x), settings.fit_rows)).astype(np.intp)
         kernel = _kernel(x[some], done[some][:, moving], settings) if any(moving) else None

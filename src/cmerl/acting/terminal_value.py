@@ -37,7 +37,8 @@ class TerminalSettings:
         landmarks: states at which sequences are tried: two thirds as widely spread as the states seen and those that
             sequences lead to, one third of the latest episodes.
         sequences: that are tried at every landmark.
-        own: sequences that follow the policy of the latest episodes from there, tried besides.
+        own: variations of what was done there, tried besides.
+        following: sequences that follow the policy of the latest episodes from there, tried besides.
         length: steps of a sequence.
         rounds: of value iteration between fits of the kernel.
         sweeps: of each round that take the best sequences for granted.
@@ -53,6 +54,7 @@ class TerminalSettings:
     landmarks: int = 400
     sequences: int = 20
     own: int = 12
+    following: int = 12
     length: int = 8
     rounds: int = 15
     sweeps: int = 8
@@ -91,21 +93,22 @@ def terminal_value(
     made = dynamics.terminal_values.get(horizon)
     if made is not None:
         return made
-    discount = settings.discount(horizon)
-    rng = np.random.default_rng((len(dynamics.data), horizon))
+    data, discount = dynamics.data, settings.discount(horizon)
+    rng = np.random.default_rng((len(data), horizon))
     draw = _Sequences(channels, settings, noise, rng)
-    X, radius = _landmarks(dynamics, draw.shared, discount, settings, rng)
-    own = draw.following(dynamics, X, policy) if settings.own else None
+    X, rows, radius = _landmarks(dynamics, draw.shared, discount, settings, rng)
+    own = [draw.own(data.a, rows, dynamics.last_of_episode)] if settings.own else []
+    own += [draw.following(dynamics, X, policy)] if settings.following else []
     lo, hi = dynamics.reward_bounds
     shortest, covered = settings.lengthscales
     found = fitted_value(
         dynamics,
         X,
         draw.shared,
-        own,
+        np.concatenate(own, axis=1) if own else None,
         discount=discount,
         bounds=(lo / (1.0 - discount), hi / (1.0 - discount)),
-        pessimism=settings.end_pessimism if ends_cost(dynamics.data, settings.steps(horizon)) else settings.pessimism,
+        pessimism=settings.end_pessimism if ends_cost(data, settings.steps(horizon)) else settings.pessimism,
         shortest=max(shortest, covered * radius),
         settings=settings,
         rng=rng,
@@ -123,7 +126,7 @@ def ends_cost(data: Motion, steps: int) -> bool:
 
 
 class _Sequences:
-    """Sequences of actions to try: some at every landmark, some that follow a policy from there."""
+    """Sequences of actions to try: some at every landmark, some around what was done there, some by a policy."""
 
     def __init__(
         self, channels: Channels, settings: TerminalSettings, noise: Search, rng: np.random.Generator
@@ -136,19 +139,30 @@ class _Sequences:
     def _draw(self, count: int) -> SingleArray:
         return noise_bank(self._rng, self._noise, count, self._settings.length, self._channels.latent)
 
+    def own(self, actions: FloatArray, rows: NDArray[np.intp], last: NDArray[np.intp]) -> SingleArray:
+        """Variations (m, k, L, e) of what was done from the given rows of the data on, the first of them none."""
+        steps = np.minimum(rows[:, None] + np.arange(self._settings.length), last[rows][:, None])
+        done = self._channels.latent_of(actions[steps].astype(np.float32))[:, None]
+        noise = self._channels.noise_scale * self._variations(len(rows), self._settings.own)
+        return self._channels.decode(done + noise)
+
     def following(self, dynamics: Dynamics, X: FloatArray, settings: PolicySettings) -> SingleArray:
-        """Features (m, k, L, e) of what the followed policy does from landmarks (m, d), the first without noise."""
-        policy, count = followed_policy(dynamics, self._channels, settings), self._settings.own
-        noise = self._noise.spread * self._draw(len(X) * count).reshape(len(X), count, self._settings.length, -1)
+        """What the policy does from landmarks (m, d), with variations (m, k, L, e), the first of them none."""
+        policy = followed_policy(dynamics, self._channels, settings)
+        noise = self._variations(len(X), self._settings.following)
+        return self._channels.decode(follow(dynamics.simulator, policy, self._channels, X.astype(np.float32), noise))
+
+    def _variations(self, count: int, each: int) -> SingleArray:
+        """Noise of latent numbers (m, k, L, l), none for the first sequence of each."""
+        noise = self._noise.spread * self._draw(count * each).reshape(count, each, self._settings.length, -1)
         noise[:, 0] = 0.0
-        latent = follow(dynamics.quick_step, policy, self._channels, X.astype(np.float32), noise)
-        return self._channels.decode(latent)
+        return noise
 
 
 def _landmarks(
     dynamics: Dynamics, sequences: SingleArray, discount: float, settings: TerminalSettings, rng: np.random.Generator
-) -> tuple[FloatArray, float]:
-    """Landmarks (m, d), and how far they leave the other states."""
+) -> tuple[FloatArray, NDArray[np.intp], float]:
+    """Landmarks (m, d), for each the row of the data that it is or comes from, and how far they leave the others."""
     x = dynamics.data.x
     some, k = farthest_points(x, 200)[0], len(sequences)
     start = np.repeat(x[some].astype(np.float32), k, axis=0)
@@ -156,10 +170,11 @@ def _landmarks(
     near = np.all(np.abs(y) < np.abs(x).max(axis=0) + 1.0, axis=1)
     near = near if over is None else near & ~over
     points = np.vstack([x, y[near].astype(np.float64)])
+    origin = np.append(np.arange(len(x)), np.repeat(some, k)[near])
     wide, radius = farthest_points(points, 2 * settings.landmarks // 3)
     recent = max(0, len(x) - 3 * dynamics.latest_length)
     rows = np.union1d(wide, rng.integers(recent, len(x), settings.landmarks // 3))
-    return points[rows], radius
+    return points[rows], origin[rows], radius
 
 
 def fitted_value(

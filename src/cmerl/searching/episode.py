@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -108,17 +109,17 @@ class Searches:
             sequences=self._sequences,
             states=count,
             before=before,
-            proposals=self._proposals(x, rng),
+            proposals=self._proposals(x, rng, deadline),
             balance=balance,
             deadline=deadline,
         )
         self.decided = step
         return self.found
 
-    def _proposals(self, x: SingleArray, rng: np.random.Generator) -> SingleArray | None:
-        """Sequences (b, k, h, l) that follow the policy from states (b, d), the first of them without noise."""
-        count = self._settings.proposals
-        if self._policy is None or not count:
+    def _proposals(self, x: SingleArray, rng: np.random.Generator, deadline: float | None) -> SingleArray | None:
+        """Sequences (b, k, h, l) that follow the policy from states (b, d), the first without noise; None if late."""
+        count, late = self._settings.proposals, deadline is not None and time.perf_counter() > deadline
+        if self._policy is None or not count or late:
             return None
         noise = self._settings.spread * self._bank[rng.integers(0, len(self._bank), (len(x), count))]
         noise[:, 0] = 0.0

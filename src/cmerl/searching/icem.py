@@ -59,6 +59,11 @@ class Channels:
             at += len(choice)
         return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=-1)
 
+    @property
+    def noise_scale(self) -> float:
+        """Scale of the noise around what was done: larger for choices, which are a whole unit apart."""
+        return 1.0 if not self.choices else 2.0
+
     def latent_of(self, features: SingleArray) -> SingleArray:
         """Latent numbers (…, l) of features (…, f); the inverse of ``decode``."""
         parts = [features[..., : self.continuous]] if self.continuous else []
