@@ -20,8 +20,6 @@ Log = Mapping[str, NDArray[Any]]
 
 log = logging.getLogger("cmerl")
 
-ROWS = 200  # that the marginal likelihood of a circle is computed on
-
 
 def with_angles(planner: Planner, host: Host) -> Planner | None:
     """The planner of an agent that has found angles among its observations; None if it has found no new ones.
@@ -59,8 +57,8 @@ def _may_change(planner: Planner) -> bool:
     return automatic and not resting and model.n > 0 and model.batches is not None
 
 
-def _circles(planner: Planner, tensors: Log) -> dict[int, Circle]:
-    """Columns of the observation that are angles; turns are looked for whenever the data have doubled."""
+def _circles(planner: Planner, tensors: Log, *, most: int = 200) -> dict[int, Circle]:
+    """Columns of the observation that are angles; turns are looked for, on some rows, when the data have doubled."""
     columns, d = planner.states.columns, planner.states.dims
     Z, steps, n = tensors["Z"], tensors["steps"], len(tensors["Z"])
     before, after = columns.invert(Z[:, :d]), columns.invert(tensors["next_states"])
@@ -68,7 +66,7 @@ def _circles(planner: Planner, tensors: Log) -> dict[int, Circle]:
     numbers = np.flatnonzero(~columns.angle & ~columns.category).tolist()
     found = {i: wraps(before[:, i], after[:, i], follows) for i in numbers}
     if not any(found.values()) and _doubled(tensors):
-        rows = np.linspace(0, n - 1, min(n, ROWS)).astype(np.intp)
+        rows = np.linspace(0, n - 1, min(n, most)).astype(np.intp)
         inputs = np.hstack([before, _features(planner, Z[:, d:])])[rows]
         outputs = np.column_stack([after - before, tensors["rewards"]])[rows]
         found = {i: turns(inputs, i, outputs) for i in numbers}
