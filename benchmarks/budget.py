@@ -25,6 +25,7 @@ import numpy as np
 import cmerl
 from cmerl.acting import mpc
 from cmerl.experiments.statistics import bootstrap_interval
+from cmerl.searching import episode as searches
 from cmerl.searching import icem
 
 
@@ -58,7 +59,8 @@ def main() -> None:
     args = parser.parse_args()
     logging.disable(logging.WARNING)
     if args.own:
-        icem.time = mpc.time = SimpleNamespace(perf_counter=time.process_time)  # type: ignore[assignment, misc]
+        by_processor = SimpleNamespace(perf_counter=time.process_time)
+        icem.time = mpc.time = searches.time = by_processor  # type: ignore[assignment, misc]
     env = gymnasium.make(args.world)
     agent = cmerl.CMERL(env, seed=args.seed).learn(args.learned)
     print(f"learned: {[round(record.ret, 1) for record in agent.history]}", flush=True)
